@@ -20,9 +20,6 @@ abstract class Catalog {
 
 	private final SqlStatement columns;
 
-	/**
-	 * Create a catalog.
-	 */
 	Catalog(String columns) {
 		this(columns, ValueTypes.STANDARD);
 	}
@@ -31,9 +28,7 @@ abstract class Catalog {
 		this.columns = SqlStatement.of(columns, types);
 	}
 
-	/**
-	 * Read the columns of tables with one statement.
-	 */
+	// Read the columns of tables with one statement.
 	Map<String, Map<String, FoundColumn>> columns(Connection connection, TableName table, List<RequiredTable> tables)
 			throws SQLException {
 		Map<String, Map<String, FoundColumn>> found = new HashMap<>();
@@ -47,87 +42,56 @@ abstract class Catalog {
 		return found;
 	}
 
-	/**
-	 * The folder on the class path that contains the migrations of the records.
-	 */
+	// The folder on the class path that contains the migrations of the records.
 	abstract String migrations();
 
-	/**
-	 * The placeholders of the migrations.
-	 */
 	Map<String, String> placeholders(TableName table) {
 		return Map.of("table", table.toString(), "name", table.table());
 	}
 
-	/**
-	 * Prepare the history of the migrations.
-	 */
+	// Prepare the history of the migrations.
 	void beforeMigration(Connection connection, TableName table) throws SQLException {
 	}
 
-	/**
-	 * The name of a type in messages.
-	 */
 	String nameOf(RequiredTable.Type type) {
 		return type.toString();
 	}
 
-	/**
-	 * Whether the user lacks a privilege.
-	 */
 	boolean isDenied(SQLException error) {
 		return INSUFFICIENT_PRIVILEGE.equals(error.getSQLState());
 	}
 
-	/**
-	 * The functions that the statements call.
-	 */
 	List<String> functions(TableName table) {
 		return List.of();
 	}
 
-	/**
-	 * Find the schema of a table whose name has none.
-	 */
+	// Find the schema of a table whose name has none.
 	abstract @Nullable String schema(Connection connection, TableName table) throws SQLException;
 
-	/**
-	 * Make sure that the database can store every key and every message, and that the
-	 * table has the configured layout.
-	 */
+	// Make sure that the database can store every key and every message, and that
+	// the table has the configured layout.
 	abstract void requireLayout(Connection connection, TableName table) throws SQLException;
 
-	/**
-	 * Make sure that the user may run the statements of the store or the outbox. Tables
-	 * and functions that do not exist are ignored.
-	 */
+	// Make sure that the user may run the statements of the store or the outbox.
+	// Tables and functions that do not exist are ignored.
 	abstract void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables,
 			List<String> functions) throws SQLException;
 
-	/**
-	 * Make sure that the user may create and drop partitions.
-	 */
+	// Make sure that the user may create and drop partitions.
 	void requireMaintenance(Connection connection, TableName table) throws SQLException {
 	}
 
-	/**
-	 * Make sure that the user may run migrations.
-	 */
+	// Make sure that the user may run migrations.
 	abstract void requireMigration(Connection connection, TableName table, String scripts) throws SQLException;
 
-	/**
-	 * Whether a table exists that the user cannot alter, because another user owns it.
-	 */
+	// Whether a table exists that the user cannot alter, because another user
+	// owns it.
 	abstract boolean hasOtherOwner(Connection connection, TableName table) throws SQLException;
 
-	/**
-	 * An identity of the database that all its connections share.
-	 */
+	// An identity of the database that all its connections share.
 	abstract String databaseIdentity(Connection connection) throws SQLException;
 
-	/**
-	 * The alternatives of a user who may not migrate.
-	 */
+	// The alternatives of a user who may not migrate.
 	static String otherWaysToMigrate(String scripts) {
 		return " with another user, whose DataSource bean is annotated with @FlywayDataSource; or let the owner of the "
 				+ "schema run the scripts in '" + scripts + "', and set 'idempotency.jdbc.schema' to 'validate'.";

@@ -37,9 +37,7 @@ final class DatabaseInspection {
 	private DatabaseInspection() {
 	}
 
-	/**
-	 * Whether the current thread determines the database of a new connection.
-	 */
+	// Whether the current thread determines the database of a new connection.
 	static boolean isRouting(DataSource dataSource) {
 		DataSource target = dataSource;
 		while (target instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
@@ -121,10 +119,8 @@ final class DatabaseInspection {
 		return (table.schema() != null) ? table : table.in(dialect.catalog().schema(connection, table));
 	}
 
-	/**
-	 * Find the statement that gives the store's own transactions the isolation that they
-	 * need. Under another isolation, claims of different keys abort each other.
-	 */
+	// Find the statement that gives the store's own transactions the isolation that
+	// they need. Under another isolation, claims of different keys abort each other.
 	static @Nullable String isolation(DataSource dataSource, Dialect dialect) {
 		boolean other = ask(dataSource,
 				(connection) -> connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED);

@@ -13,129 +13,86 @@ import org.jspecify.annotations.Nullable;
  */
 interface Dialect {
 
-	/**
-	 * The statements for the records of a table.
-	 */
 	RecordSql records(TableName table, Duration lockWait);
 
-	/**
-	 * The statements for an outbox.
-	 */
 	OutboxSql outbox(TableName table);
 
-	/**
-	 * The statements for the marks of processed offsets.
-	 */
 	OffsetSql offsets(TableName table, Duration lockWait);
 
-	/**
-	 * The schema of the database and the privileges of its user.
-	 */
+	// The schema of the database and the privileges of its user.
 	Catalog catalog();
 
-	/**
-	 * The statement that tries to acquire the cleanup turn, without waiting. The turn is
-	 * a lock, which the end of the transaction releases. A database that needs no lock
-	 * always grants it. Parameter: {@code silence}, how many milliseconds the transaction
-	 * may be idle, as text. Column: whether the turn was acquired.
-	 */
+	// The statement that tries to acquire the cleanup turn, without waiting. The
+	// turn is a lock, which the end of the transaction releases. A database that
+	// needs no lock always grants it. Parameter: 'silence', how many milliseconds
+	// the transaction may be idle, as text. Column: whether the turn was acquired.
 	String cleanupTurn(TableName table);
 
-	/**
-	 * The first statement of a transaction that must be READ COMMITTED.
-	 */
+	// The first statement of a transaction that must be READ COMMITTED.
 	@Nullable String readCommitted();
 
-	/**
-	 * Whether a single statement that commits itself needs that isolation, too.
-	 */
+	// Whether a single statement that commits itself needs that isolation, too.
 	default boolean isolatesStatements() {
 		return true;
 	}
 
-	/**
-	 * Whether a failed claim, or the time limit for its locks, would affect the
-	 * transaction of the caller.
-	 */
+	// Whether a failed claim, or the time limit for its locks, would affect the
+	// transaction of the caller.
 	default boolean needsSavepoints() {
 		return true;
 	}
 
-	/**
-	 * How many bytes of results one statement for several records may contain.
-	 */
+	// How many bytes of results one statement for several records may contain.
 	default long maxResultBytes() {
 		return Long.MAX_VALUE;
 	}
 
-	/**
-	 * How values are bound and read.
-	 */
 	default ValueTypes types() {
 		return ValueTypes.STANDARD;
 	}
 
-	/**
-	 * Limit the time of the following statements. By default it is the network timeout of
-	 * the connection.
-	 */
+	// Limit the time of the following statements. By default it is the network
+	// timeout of the connection.
 	default int limit(Connection connection, Duration timeout) throws SQLException {
 		int previous = connection.getNetworkTimeout();
 		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
 		return previous;
 	}
 
-	/**
-	 * Restore the previous limit.
-	 */
 	default void restore(Connection connection, int limit) throws SQLException {
 		connection.setNetworkTimeout(Runnable::run, limit);
 	}
 
-	/**
-	 * Whether a claim failed because another transaction has inserted the record in the
-	 * meantime. The current transaction remains usable.
-	 */
+	// Whether a claim failed because another transaction has inserted the record in
+	// the meantime. The current transaction remains usable.
 	boolean isDuplicate(SQLException error);
 
-	/**
-	 * Whether a statement failed because of a concurrent transaction, so that the record
-	 * has to be redelivered and processed in a new transaction.
-	 */
+	// Whether a statement failed because of a concurrent transaction, so that the
+	// record has to be redelivered and processed in a new transaction.
 	boolean isContention(SQLException error);
 
-	/**
-	 * Whether the database has rolled back the whole transaction of a failed statement,
-	 * so that the next statement begins another one.
-	 */
+	// Whether the database has rolled back the whole transaction of a failed
+	// statement, so that the next statement begins another one.
 	default boolean endsTransaction(SQLException error) {
 		return false;
 	}
 
-	/**
-	 * Whether a statement of the store's own transactions succeeds when it is run again
-	 * at once.
-	 */
+	// Whether a statement of the store's own transactions succeeds when it is run
+	// again at once.
 	default boolean isRepeatable(SQLException error) {
 		return false;
 	}
 
-	/**
-	 * Whether the database is unavailable, at least on this connection: the connection is
-	 * closed, or the server lacks resources or shuts down.
-	 */
+	// Whether the database is unavailable, at least on this connection: the
+	// connection is closed, or the server lacks resources or shuts down.
 	boolean isOutage(SQLException error);
 
-	/**
-	 * Whether a statement failed because an earlier one of the same transaction had
-	 * failed.
-	 */
+	// Whether a statement failed because an earlier one of the same transaction
+	// had failed.
 	boolean isAborted(SQLException error);
 
-	/**
-	 * Whether the database would roll back at a commit, because a statement of the
-	 * transaction has failed. Costs no round trip.
-	 */
+	// Whether the database would roll back at a commit, because a statement of the
+	// transaction has failed. Costs no round trip.
 	boolean isAborted(Connection connection) throws SQLException;
 
 }

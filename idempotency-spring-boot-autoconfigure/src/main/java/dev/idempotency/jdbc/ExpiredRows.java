@@ -98,12 +98,6 @@ final class ExpiredRows implements ExpiredRecords {
 		return late.isNegative() ? Duration.ZERO : late;
 	}
 
-	/**
-	 * A batch of deleted rows.
-	 *
-	 * @param count their number
-	 * @param last the expiry of the last one, {@code null} if there is none
-	 */
 	private record Deleted(int count, @Nullable OffsetDateTime last) {
 
 		static final Deleted NONE = new Deleted(0, null);

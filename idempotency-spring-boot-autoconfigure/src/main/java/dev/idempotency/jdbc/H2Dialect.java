@@ -151,9 +151,6 @@ final class H2Dialect implements Dialect {
 
 	}
 
-	/**
-	 * The statements of an outbox in H2.
-	 */
 	private static final class Outbox extends OutboxSql {
 
 		private static final String SAME_KEY = "TRUE";

@@ -60,9 +60,6 @@ final class JdbcClaims {
 		this.dialect = dialect;
 	}
 
-	/**
-	 * Insert a completed record.
-	 */
 	Optional<Claim.Acquired> insert(Connection connection, ClaimRequest request) throws SQLException {
 		Parameters parameters = Parameters.of(request);
 		boolean inserted = unlessDuplicate(false, () -> this.sql.get(Name.INSERT).update(connection, parameters) > 0);
@@ -73,10 +70,9 @@ final class JdbcClaims {
 		return Optional.of(new Claim.Acquired(1, 1));
 	}
 
-	/**
-	 * Claim a key. When records are replayed, most keys cannot be claimed. A thread that
-	 * has met several such keys in a row reads the record before it tries to claim it.
-	 */
+	// Claim a key. When records are replayed, most keys cannot be claimed. A thread
+	// that has met several such keys in a row reads the record before it tries to
+	// claim it.
 	Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
 		Parameters parameters = Parameters.of(request).with("state", leased ? "P" : "C");
 		if (!leased) {
@@ -97,9 +93,6 @@ final class JdbcClaims {
 		return claim;
 	}
 
-	/**
-	 * Read the answer to a claim.
-	 */
 	Claim lookUp(Connection connection, ClaimRequest request) throws SQLException {
 		return this.sql.get(Name.LOOK_UP)
 			.first(connection, Parameters.of(request).with("state", "P"), (row) -> claim(row, request))
@@ -123,9 +116,6 @@ final class JdbcClaims {
 		return RACES_LOST;
 	}
 
-	/**
-	 * Insert completed records for several keys.
-	 */
 	List<Optional<Claim>> insertAll(Connection connection, List<ClaimRequest> requests) throws SQLException {
 		if (!this.sql.has(Name.INSERT_ALL)) {
 			return claimAll(connection, requests, false).stream().map(Optional::of).toList();
@@ -138,9 +128,6 @@ final class JdbcClaims {
 			.toList();
 	}
 
-	/**
-	 * Complete a claim and claim another key with one statement.
-	 */
 	Optional<CompletionAndClaim> completeAndClaim(Connection connection, Completion completion, ClaimRequest next)
 			throws SQLException {
 		Parameters parameters = Parameters.of(next)
@@ -154,9 +141,6 @@ final class JdbcClaims {
 			.map((claim) -> new CompletionAndClaim(Settlement.SETTLED, claim));
 	}
 
-	/**
-	 * Claim several keys.
-	 */
 	List<Claim> claimAll(Connection connection, List<ClaimRequest> requests, boolean leased) throws SQLException {
 		Map<UUID, Claim> claims = new HashMap<>();
 		for (int race = 0; race < MAX_RACES; race++) {
@@ -252,11 +236,9 @@ final class JdbcClaims {
 		}
 	}
 
-	/**
-	 * Whether the transaction still contains the record that it has written last. Some
-	 * databases roll back the whole transaction when a statement fails, and the next
-	 * statement then begins another one.
-	 */
+	// Whether the transaction still contains the record that it has written last.
+	// Some databases roll back the whole transaction when a statement fails, and the
+	// next statement then begins another one.
 	boolean isWritten(Connection connection) throws SQLException {
 		Parameters last = this.written.get().remove(connection);
 		return last == null || this.sql.get(Name.WRITTEN).update(connection, last) > 0;
@@ -274,10 +256,8 @@ final class JdbcClaims {
 		}
 	}
 
-	/**
-	 * Claim in a savepoint of the caller's transaction, which a failed statement must not
-	 * affect.
-	 */
+	// Claim in a savepoint of the caller's transaction, which a failed statement
+	// must not affect.
 	<T> T inSavepoint(Connection connection, Work<T> claims, Predicate<T> keep) throws SQLException {
 		if (!this.dialect.needsSavepoints()) {
 			return claims.on(connection);

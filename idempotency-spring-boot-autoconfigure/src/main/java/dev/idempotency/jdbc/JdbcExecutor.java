@@ -57,18 +57,12 @@ final class JdbcExecutor {
 		this(dataSource, dialect, null);
 	}
 
-	/**
-	 * Create an executor.
-	 */
 	JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
 		this.dataSource = dataSource;
 		this.dialect = dialect;
 		this.isolation = isolation;
 	}
 
-	/**
-	 * Run work in the current transaction.
-	 */
 	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
 		try {
 			// Otherwise a connection that commits each statement would be bound here.
@@ -110,11 +104,9 @@ final class JdbcExecutor {
 		});
 	}
 
-	/**
-	 * Make sure that the current transaction can be committed. PostgreSQL executes the
-	 * COMMIT of an aborted transaction as a ROLLBACK, which its driver reports as
-	 * success.
-	 */
+	// Make sure that the current transaction can be committed. PostgreSQL executes
+	// the COMMIT of an aborted transaction as a ROLLBACK, which its driver reports
+	// as success.
 	void requireCommittable(Work<Boolean> written) {
 		if (!TransactionSynchronizationManager.hasResource(this.dataSource)) {
 			return;
@@ -135,16 +127,11 @@ final class JdbcExecutor {
 		}
 	}
 
-	/**
-	 * Run work independently of the current transaction.
-	 */
+	// Run work independently of the current transaction.
 	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
 		return run(timeout, false, work);
 	}
 
-	/**
-	 * Run work in a transaction of its own.
-	 */
 	<T extends @Nullable Object> T inNewTransaction(Duration timeout, Work<T> work) {
 		return run(timeout, true, work);
 	}
@@ -283,11 +270,6 @@ final class JdbcExecutor {
 				"The database is unavailable (SQL state " + ex.getSQLState() + ")", ex.getSQLState(), ex);
 	}
 
-	/**
-	 * Work that needs a connection.
-	 *
-	 * @param <T> the type of the result
-	 */
 	interface Work<T extends @Nullable Object> {
 
 		T on(Connection connection) throws SQLException;

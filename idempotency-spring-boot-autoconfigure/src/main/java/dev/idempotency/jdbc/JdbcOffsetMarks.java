@@ -11,7 +11,6 @@ import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.WeakHashMap;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.jdbc.JdbcExecutor.Work;
@@ -96,11 +95,9 @@ final class JdbcOffsetMarks implements OffsetMarks {
 		}
 	}
 
-	/**
-	 * Whether the transaction still contains the mark that it has raised last. Some
-	 * databases roll back the whole transaction when a statement fails, and the next
-	 * statement then begins another one.
-	 */
+	// Whether the transaction still contains the mark that it has raised last. Some
+	// databases roll back the whole transaction when a statement fails, and the next
+	// statement then begins another one.
 	boolean isWritten(Connection connection) throws SQLException {
 		SqlStatement statement = this.sql.written();
 		Parameters last = (statement != null) ? this.written.get().remove(connection) : null;

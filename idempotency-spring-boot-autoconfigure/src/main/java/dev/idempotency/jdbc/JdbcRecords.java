@@ -261,9 +261,6 @@ final class JdbcRecords implements IdempotencyRecords {
 
 	}
 
-	/**
-	 * A listed record.
-	 */
 	private record Listed(IdempotencyRecord record, Position position) {
 
 	}

@@ -43,9 +43,6 @@ final class JdbcSettlements {
 		});
 	}
 
-	/**
-	 * Settle several claims.
-	 */
 	List<Settlement> settleAll(Name name, List<ClaimRequest> claims, Parameters parameters) {
 		if (claims.isEmpty()) {
 			return List.of();
@@ -75,9 +72,7 @@ final class JdbcSettlements {
 		});
 	}
 
-	/**
-	 * Run a statement that inserts or takes over a record.
-	 */
+	// Run a statement that inserts or takes over a record.
 	Settlement write(Name name, Parameters parameters) {
 		int rows = this.executor.autonomous(this.timeout,
 				(connection) -> this.sql.get(name).update(connection, parameters));

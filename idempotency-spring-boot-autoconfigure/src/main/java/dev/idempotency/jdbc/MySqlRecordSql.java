@@ -232,9 +232,6 @@ final class MySqlRecordSql {
 		this.sql = new RecordSql(table, NOW, "`key`", "CHAR", MySqlTypes.INSTANCE);
 	}
 
-	/**
-	 * The statements for a table.
-	 */
 	static RecordSql of(TableName table, boolean mariaDb, Duration lockWait) {
 		MySqlRecordSql statements = new MySqlRecordSql(table.withBackticks(), mariaDb, lockWait);
 		statements.addClaims();

@@ -29,25 +29,17 @@ final class MySqlTypes implements ValueTypes {
 
 	static final MySqlTypes INSTANCE = new MySqlTypes();
 
-	/**
-	 * The name of the parameter that contains all arrays.
-	 */
+	// The name of the parameter that contains all arrays.
 	static final String ROWS = "rows";
 
-	/**
-	 * The name of the parameter that contains the arrays of claims of the caller.
-	 */
+	// The name of the parameter that contains the arrays of claims of the caller.
 	static final String OWNED = "owned";
 
-	/**
-	 * The name of a parameter that is unique to a call.
-	 */
+	// The name of a parameter that is unique to a call.
 	static final String MARK = "mark";
 
-	/**
-	 * The name of the parameter that contains the bytes of all tokens, one after the
-	 * other.
-	 */
+	// The name of the parameter that contains the bytes of all tokens, one after
+	// the other.
 	static final String TOKENS = "tokens";
 
 	private static final Set<String> OWNED_COLUMNS = Set.of("id", "token", "result", "lease");

@@ -94,9 +94,7 @@ record OffsetSql(SqlStatement raise, SqlStatement raiseAll, @Nullable SqlStateme
 			+ " SELECT UNHEX(k_id), k_scope, k_topic, k_partition, UNHEX(k_topic_id), k_offset, UTC_TIMESTAMP(6) FROM "
 			+ MYSQL_KEYS + MYSQL_CONFLICT;
 
-	/**
-	 * What follows the name of the table of the records in that of the marks.
-	 */
+	// What follows the name of the table of the records in that of the marks.
 	static final String SUFFIX = "_offset";
 
 	static OffsetSql postgres(TableName records, StatementLimit limit) {

@@ -74,18 +74,14 @@ final class OutboxMarks {
 		this.nextFullLook = this.nextLook;
 	}
 
-	/**
-	 * The parameters of statements that search from the marks on.
-	 */
+	// The parameters of statements that search from the marks on.
 	synchronized Parameters parameters() {
 		return Parameters.of("server", this.server).with("marks", "bigint", this.from.clone());
 	}
 
-	/**
-	 * Whether there are no marks yet and a search may find some. It is then run before a
-	 * round and not within it, so published messages are read once and not by each
-	 * statement of the round.
-	 */
+	// Whether there are no marks yet and a search may find some. It is then run
+	// before a round and not within it, so published messages are read once and not
+	// by each statement of the round.
 	synchronized boolean areMissing() {
 		return needsMore() && this.nanos.getAsLong() - this.nextLook >= 0;
 	}
@@ -94,10 +90,8 @@ final class OutboxMarks {
 		return !this.known && (this.decided > 0 || this.number < FIRST_LOOKS);
 	}
 
-	/**
-	 * Begin a search that moves the marks if the interval has passed. As long as no
-	 * position is decided it only reads positions and writers, and no messages.
-	 */
+	// Begin a search that moves the marks if the interval has passed. As long as no
+	// position is decided it only reads positions and writers, and no messages.
 	synchronized long begin(Parameters parameters) {
 		long now = this.nanos.getAsLong();
 		if (now - this.nextLook < 0) {
@@ -114,9 +108,6 @@ final class OutboxMarks {
 		return ++this.number;
 	}
 
-	/**
-	 * Move the marks.
-	 */
 	synchronized void learn(long look, ResultSet row) throws SQLException {
 		// A search that a later one has overtaken has older data.
 		if (look == this.number && row.next()) {

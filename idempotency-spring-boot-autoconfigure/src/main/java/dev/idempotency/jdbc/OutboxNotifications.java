@@ -42,9 +42,6 @@ final class OutboxNotifications implements Lifecycle {
 
 	private volatile @Nullable Thread thread;
 
-	/**
-	 * Create a listener.
-	 */
 	OutboxNotifications(DataSource dataSource, TableName table, Runnable listener) {
 		this.dataSource = dataSource;
 		this.table = table;

@@ -39,9 +39,7 @@ final class OutboxRowMapper {
 	private OutboxRowMapper() {
 	}
 
-	/**
-	 * The statement that adds a message, whose parameters {@link #bind} sets.
-	 */
+	// The statement that adds a message, whose parameters bind sets.
 	static String insert(OutboxSql sql, boolean published) {
 		return INSERT.formatted(sql.table(), published ? sql.now() : "NULL");
 	}
@@ -196,11 +194,6 @@ final class OutboxRowMapper {
 			}
 		}
 
-		/**
-		 * Reads a column.
-		 *
-		 * @param <T> the type of its value
-		 */
 		private interface Reader<T> {
 
 			T read(String column) throws SQLException;

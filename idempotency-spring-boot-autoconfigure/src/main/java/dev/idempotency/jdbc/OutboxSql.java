@@ -59,9 +59,6 @@ abstract class OutboxSql {
 
 	private final String backlog;
 
-	/**
-	 * Create the statements of an outbox.
-	 */
 	OutboxSql(Object table, String folder, Claims all, Claims some, String delete, String backlog) {
 		this.table = table.toString();
 		this.folder = folder;
@@ -91,9 +88,6 @@ abstract class OutboxSql {
 		return LOCK_LANES.formatted(table, more, hasSome);
 	}
 
-	/**
-	 * The folder on the class path that contains the migrations.
-	 */
 	String migrations() {
 		return "dev/idempotency/jdbc/" + this.folder;
 	}
@@ -102,9 +96,6 @@ abstract class OutboxSql {
 		return this.table;
 	}
 
-	/**
-	 * How values are bound and read.
-	 */
 	ValueTypes types() {
 		return ValueTypes.STANDARD;
 	}
@@ -117,65 +108,47 @@ abstract class OutboxSql {
 		return "SELECT lane FROM " + this.table + "_lane WHERE lane >= 0 AND lane < " + LANES;
 	}
 
-	/**
-	 * Deletes a batch of published messages. Parameters: {@code patience}, the retention
-	 * in milliseconds; {@code reached}, the publication of the last row of the previous
-	 * batch; {@code limit}. Columns: the number of deleted messages, the publication of
-	 * the last one.
-	 */
+	// Deletes a batch of published messages. Parameters: 'patience', the retention
+	// in milliseconds; 'reached', the publication of the last row of the previous
+	// batch; 'limit'. Columns: the number of deleted messages, the publication of
+	// the last one.
 	SqlStatement deletion() {
 		return statement(this.delete);
 	}
 
-	/**
-	 * Reads the time in milliseconds since the publication of the oldest message.
-	 */
+	// Reads the time in milliseconds since the publication of the oldest message.
 	String backlog() {
 		return this.backlog;
 	}
 
-	/**
-	 * Reads whether change data capture receives the messages, that is, whether a
-	 * publication contains the table.
-	 */
+	// Reads whether change data capture receives the messages, that is, whether a
+	// publication contains the table.
 	@Nullable String inPublication() {
 		return null;
 	}
 
-	/**
-	 * The beginning of a claim, sent in one round trip with its first statement. The
-	 * transaction is then READ COMMITTED, whatever the isolation of the connection, and
-	 * has the locks and the privileges that the following updates need.
-	 */
+	// The beginning of a claim, sent in one round trip with its first statement. The
+	// transaction is then READ COMMITTED, whatever the isolation of the connection,
+	// and has the locks and the privileges that the following updates need.
 	String begin(boolean delete) {
 		return "";
 	}
 
-	/**
-	 * Limits the time for which the connection of a claim may be idle, so that the lanes
-	 * of a host that is gone or frozen become free.
-	 */
+	// Limits the time for which the connection of a claim may be idle, so that the
+	// lanes of a host that is gone or frozen become free.
 	@Nullable String limitIdleTime() {
 		return null;
 	}
 
-	/**
-	 * Restores the previous limit.
-	 */
 	@Nullable String restoreIdleTime() {
 		return null;
 	}
 
-	/**
-	 * The statements that claim messages.
-	 */
 	Claims claims(Set<String> without) {
 		return without.isEmpty() ? this.all : this.some;
 	}
 
-	/**
-	 * The limit of {@link Claims#rows}.
-	 */
+	// The limit of Claims.rows.
 	abstract int limit(int all, int lanes);
 
 	String published() {
@@ -192,27 +165,21 @@ abstract class OutboxSql {
 				+ " END WHERE id = :id AND " + PENDING;
 	}
 
-	/**
-	 * Blocks a message behind a dead letter with the same topic and key. The message
-	 * leaves the index of pending messages, so that no later claim reads it again.
-	 * Parameters: {@code blocker}, the id of the dead letter, and {@code id}.
-	 */
+	// Blocks a message behind a dead letter with the same topic and key. The message
+	// leaves the index of pending messages, so that no later claim reads it again.
+	// Parameters: 'blocker', the id of the dead letter, and 'id'.
 	String block() {
 		return "UPDATE " + this.table + " SET blocked_by = :blocker, set_aside_at = " + now() + ", next_attempt_at = "
 				+ now() + " WHERE id = :id AND " + PENDING;
 	}
 
-	/**
-	 * Makes messages pending whose blocker is no dead letter any more. The next claim
-	 * detects whether another dead letter blocks them. Parameter: {@code limit}, in the
-	 * order of the messages.
-	 */
+	// Makes messages pending whose blocker is no dead letter any more. The next
+	// claim detects whether another dead letter blocks them. Parameter: 'limit', in
+	// the order of the messages.
 	abstract String unblock();
 
-	/**
-	 * Makes all blocked messages pending. Parameter: {@code limit}, in the order of the
-	 * messages.
-	 */
+	// Makes all blocked messages pending. Parameter: 'limit', in the order of
+	// the messages.
 	String unblockAll() {
 		return unblock(
 				"SELECT b.id FROM " + this.table + " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL "
@@ -231,20 +198,16 @@ abstract class OutboxSql {
 	// Parameter: delay in milliseconds.
 	abstract String later();
 
-	/**
-	 * Reads the data that move the marks of the lanes, see {@link OutboxMarks}.
-	 * Parameter: {@code starts}, the position in each lane at which to begin. Columns:
-	 * the server, the last position, the open transactions that may have inserted
-	 * messages, and the first pending message of each lane.
-	 */
+	// Reads the data that move the marks of the lanes, see OutboxMarks. Parameter:
+	// 'starts', the position in each lane at which to begin. Columns: the server,
+	// the last position, the open transactions that may have inserted messages, and
+	// the first pending message of each lane.
 	@Nullable String look() {
 		return null;
 	}
 
-	/**
-	 * Counts messages at a limited cost. Parameters: {@code most}, the highest number to
-	 * count, and those of {@link OutboxMarks}.
-	 */
+	// Counts messages at a limited cost. Parameters: 'most', the highest number to
+	// count, and those of OutboxMarks.
 	String status() {
 		return """
 				SELECT (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE %2$s LIMIT :most) p),
@@ -290,9 +253,6 @@ abstract class OutboxSql {
 		return "DELETE FROM " + this.table + " WHERE " + ofTopic() + " AND " + DEAD;
 	}
 
-	/**
-	 * Notifies other relays of messages.
-	 */
 	abstract @Nullable String notifyRelays();
 
 	/**

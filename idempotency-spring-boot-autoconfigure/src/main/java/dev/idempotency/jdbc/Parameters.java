@@ -60,9 +60,6 @@ final class Parameters {
 		return this;
 	}
 
-	/**
-	 * Add an array.
-	 */
 	Parameters with(String name, String type, @Nullable Object[] elements) {
 		return with(name, new ArrayValue(type, elements));
 	}
@@ -76,9 +73,7 @@ final class Parameters {
 		return with(name, "bytea", rows.stream().map(element).toArray(byte[][]::new));
 	}
 
-	/**
-	 * Remove the token and the lease, which a claim in a transaction does not have.
-	 */
+	// Remove the token and the lease, which a claim in a transaction does not have.
 	Parameters withoutLeases(int claims) {
 		return with("token", "uuid", new UUID[claims]).with("lease", "bigint", new Long[claims]);
 	}
@@ -89,10 +84,8 @@ final class Parameters {
 		return (value instanceof ArrayValue array) ? connection.createArrayOf(array.type(), array.elements()) : value;
 	}
 
-	/**
-	 * A value that no other parameters have, by which a call recognizes what it has
-	 * written.
-	 */
+	// A value that no other parameters have, by which a call recognizes what it
+	// has written.
 	UUID mark() {
 		UUID unique = this.mark;
 		if (unique == null) {
@@ -102,9 +95,6 @@ final class Parameters {
 		return unique;
 	}
 
-	/**
-	 * All arrays.
-	 */
 	Map<String, @Nullable Object[]> arrays() {
 		Map<String, @Nullable Object[]> arrays = new TreeMap<>();
 		this.values.forEach((name, value) -> {
@@ -119,9 +109,6 @@ final class Parameters {
 		return this.values.get(name) instanceof ArrayValue;
 	}
 
-	/**
-	 * The elements of an array.
-	 */
 	@Nullable Object[] elements(String name) {
 		return ((ArrayValue) Objects.requireNonNull(this.values.get(name))).elements();
 	}

@@ -361,9 +361,6 @@ final class PostgresRecordSql {
 	private PostgresRecordSql() {
 	}
 
-	/**
-	 * The statements for a single table.
-	 */
 	static RecordSql single(TableName table, Duration lockWait) {
 		// The completion waits together with the claim, and is repeated alone afterwards.
 		String aheadWait = lockWait.dividedBy(10).toMillis() + "ms";
@@ -373,9 +370,7 @@ final class PostgresRecordSql {
 			.add(Name.READ, READ.formatted(table, FREE_FOR, OWN.formatted("i")));
 	}
 
-	/**
-	 * The statements that are the same for a single and for a partitioned table.
-	 */
+	// The statements that are the same for a single and for a partitioned table.
 	static RecordSql of(TableName table, Duration lockWait) {
 		return of(table, lockWait, new StatementLimit(lockWait));
 	}

@@ -79,16 +79,12 @@ final class RecordSql {
 
 	private final ValueTypes types;
 
-	/**
-	 * Create the statements that are the same in all databases.
-	 */
+	// Create the statements that are the same in all databases.
 	RecordSql(TableName table, String now) {
 		this(table, now, "\"key\"", "character varying", ValueTypes.STANDARD);
 	}
 
-	/**
-	 * Create the statements that are the same in all databases.
-	 */
+	// Create the statements that are the same in all databases.
 	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
 		this.types = types;
 		add(Name.FIND, FIND.formatted(table));
@@ -105,17 +101,12 @@ final class RecordSql {
 		add(Name.STATE, "SELECT state FROM %1$s WHERE id = :id".formatted(table));
 	}
 
-	/**
-	 * Add a statement or replace it.
-	 */
 	RecordSql add(Name name, String... texts) {
 		this.statements.put(name, Arrays.stream(texts).map(this::statement).toList());
 		return this;
 	}
 
-	/**
-	 * Add a statement that may wait for a lock, or replace it.
-	 */
+	// Add a statement that may wait for a lock, or replace it.
 	RecordSql add(Name name, StatementLimit limit, String... texts) {
 		add(name, texts);
 		this.statements.computeIfPresent(name,
@@ -123,9 +114,6 @@ final class RecordSql {
 		return this;
 	}
 
-	/**
-	 * Add a statement or replace it.
-	 */
 	RecordSql add(Name name, SqlStatement... added) {
 		this.statements.put(name, List.of(added));
 		return this;
@@ -135,9 +123,6 @@ final class RecordSql {
 		return SqlStatement.of(text, this.types);
 	}
 
-	/**
-	 * The types of the columns.
-	 */
 	ValueTypes types() {
 		return this.types;
 	}
@@ -167,233 +152,152 @@ final class RecordSql {
 	 */
 	enum Name {
 
-		/**
-		 * Inserts a completed record and returns a row if it did.
-		 */
+		// Inserts a completed record and returns a row if it did.
 		INSERT,
 
-		/**
-		 * Claims a key: each statement is run until one returns a row. Parameter
-		 * {@code state}. Columns: outcome ({@code A}, or the state of a record that is
-		 * not free), fence, attempt, fingerprint, result, left_ms, decided_version.
-		 * Another transaction has interfered, so that the claim is repeated, if the
-		 * outcome is {@code R} or if no statement returns a row.
-		 */
+		// Claims a key: each statement is run until one returns a row. Parameter
+		// 'state'. Columns: outcome ('A', or the state of a record that is not
+		// free), fence, attempt, fingerprint, result, left_ms, decided_version.
+		// Another transaction has interfered, so that the claim is repeated, if the
+		// outcome is 'R' or if no statement returns a row.
 		CLAIM,
 
-		/**
-		 * Claims a key that probably has a record, in one round trip. Parameters and
-		 * columns as for {@link #CLAIM}. Absent if {@link #CLAIM} takes one round trip.
-		 */
+		// Claims a key that probably has a record, in one round trip. Parameters and
+		// columns as for CLAIM. Absent if CLAIM takes one round trip.
 		CLAIM_KNOWN,
 
-		/**
-		 * Reads a record that is not free. Columns as for {@link #CLAIM}. Absent if it
-		 * would not be faster than {@link #CLAIM}.
-		 */
+		// Reads a record that is not free. Columns as for CLAIM. Absent if it would
+		// not be faster than CLAIM.
 		READ,
 
-		/**
-		 * Reads a record. Columns as for {@link #CLAIM}: a free record has the outcome
-		 * {@code A}, and the fence and attempt of the next claim.
-		 */
+		// Reads a record. Columns as for CLAIM: a free record has the outcome 'A',
+		// and the fence and attempt of the next claim.
 		LOOK_UP,
 
-		/**
-		 * Claims several keys: each statement is run for the keys without an outcome.
-		 * Parameter {@code state}. Columns as for {@link #CLAIM} and the id; no row for a
-		 * key if another transaction has interfered.
-		 */
+		// Claims several keys: each statement is run for the keys without an
+		// outcome. Parameter 'state'. Columns as for CLAIM and the id; no row for a
+		// key if another transaction has interfered.
 		CLAIM_ALL,
 
-		/**
-		 * Inserts records, and reads the existing ones that are not free. Parameter
-		 * {@code state}. Columns as for {@link #CLAIM_ALL}; no row for a key that is free
-		 * or with which another transaction has interfered. Absent if it would not be
-		 * faster than {@link #CLAIM_ALL}.
-		 */
+		// Inserts records, and reads the existing ones that are not free. Parameter
+		// 'state'. Columns as for CLAIM_ALL; no row for a key that is free or with
+		// which another transaction has interfered. Absent if it would not be faster
+		// than CLAIM_ALL.
 		INSERT_ALL,
 
-		/**
-		 * Completes a claim. Parameter {@code result}.
-		 */
+		// Completes a claim. Parameter 'result'.
 		COMPLETE,
 
-		/**
-		 * Completes several claims. Parameter {@code result}. A second statement, here
-		 * and in the next three, is run if a concurrent transaction makes the first one
-		 * fail.
-		 */
+		// Completes several claims. Parameter 'result'. A second statement, here
+		// and in the next three, is run if a concurrent transaction makes the
+		// first one fail.
 		COMPLETE_ALL,
 
-		/**
-		 * Completes a claim and then claims another key. Parameters: those of
-		 * {@link #CLAIM} for the other key, {@code done} and {@code donetoken}, the id
-		 * and the token of the claim, and {@code result}. Columns: settled, whether the
-		 * claim is completed, and those of {@link #CLAIM}. If it is not completed, the
-		 * other key is not claimed. Absent if one statement cannot do both.
-		 */
+		// Completes a claim and then claims another key. Parameters: those of CLAIM
+		// for the other key, 'done' and 'donetoken', the id and the token of the
+		// claim, and 'result'. Columns: settled, whether the claim is completed, and
+		// those of CLAIM. If it is not completed, the other key is not claimed.
+		// Absent if one statement cannot do both.
 		COMPLETE_AND_CLAIM,
 
-		/**
-		 * Records the failure of a claim. Parameters {@code type} and {@code message}.
-		 */
+		// Records the failure of a claim. Parameters 'type' and 'message'.
 		FAIL,
 
-		/**
-		 * Records one failure for several claims. Parameters {@code type} and
-		 * {@code message}, one value each.
-		 */
+		// Records one failure for several claims. Parameters 'type' and 'message',
+		// one value each.
 		FAIL_ALL,
 
-		/**
-		 * Releases a claim.
-		 */
 		RELEASE,
 
-		/**
-		 * Releases several claims.
-		 */
 		RELEASE_ALL,
 
-		/**
-		 * Renews the lease of a claim.
-		 */
 		RENEW,
 
-		/**
-		 * Renews the leases of several claims.
-		 */
 		RENEW_ALL,
 
-		/**
-		 * Inserts a claim or renews it, and changes or returns a row if it did.
-		 * Parameters {@code fence} and {@code attempt}.
-		 */
+		// Inserts a claim or renews it, and changes or returns a row if it did.
+		// Parameters 'fence' and 'attempt'.
 		RESTORE,
 
-		/**
-		 * Records a failure unless another consumer has claimed the key. Parameters
-		 * {@code type} and {@code message}.
-		 */
+		// Records a failure unless another consumer has claimed the key. Parameters
+		// 'type' and 'message'.
 		NOTE_FAILURE,
 
-		/**
-		 * Records one failure for several keys that are free and returns their ids.
-		 * Parameters {@code type} and {@code message}, one value each. The last statement
-		 * is run for each key if a concurrent transaction makes the first one fail.
-		 */
+		// Records one failure for several keys that are free and returns their ids.
+		// Parameters 'type' and 'message', one value each. The last statement is run
+		// for each key if a concurrent transaction makes the first one fail.
 		NOTE_FAILURES,
 
-		/**
-		 * Stores a result in a record of the current transaction. Parameter
-		 * {@code result}.
-		 */
+		// Stores a result in a record of the current transaction.
+		// Parameter 'result'.
 		STORE_RESULT,
 
-		/**
-		 * Stores results in records of the current transaction. Parameter {@code result}.
-		 */
+		// Stores results in records of the current transaction. Parameter 'result'.
 		STORE_RESULTS,
 
-		/**
-		 * Finds a record that the current transaction has written. Parameters {@code id}
-		 * and {@code token}, the mark. Absent if the database does not roll back a whole
-		 * transaction after an error of one statement.
-		 */
+		// Finds a record that the current transaction has written. Parameters 'id'
+		// and 'token', the mark. Absent if the database does not roll back a whole
+		// transaction after an error of one statement.
 		WRITTEN,
 
-		/**
-		 * Returns the ids of the records that exist. Column: id.
-		 */
+		// Returns the ids of the records that exist. Column: id.
 		KNOWN,
 
-		/**
-		 * Reads a record. Columns: state, fence, attempt, lease_until, created_at,
-		 * expires_at, completed_at, error_type, error_message.
-		 */
+		// Reads a record. Columns: state, fence, attempt, lease_until, created_at,
+		// expires_at, completed_at, error_type, error_message.
 		FIND,
 
-		/**
-		 * Reads several records. Parameter {@code id}, the ids. Columns: id and those of
-		 * {@link #FIND}.
-		 */
+		// Reads several records. Parameter 'id', the ids. Columns: id and those
+		// of FIND.
 		FIND_ALL,
 
-		/**
-		 * Deletes a batch of expired records. Parameters: {@code patience}, the time in
-		 * milliseconds since which they have expired at least; {@code reached}, the
-		 * expiry of the last row of the previous batch; {@code limit}. Columns: the
-		 * number of deleted records, the expiry of the last one.
-		 */
+		// Deletes a batch of expired records. Parameters: 'patience', the time in
+		// milliseconds since which they have expired at least; 'reached', the expiry
+		// of the last row of the previous batch; 'limit'. Columns: the number of
+		// deleted records, the expiry of the last one.
 		DELETE_EXPIRED,
 
-		/**
-		 * Reads the time in milliseconds since the oldest expired record has expired.
-		 */
+		// Reads the time in milliseconds since the oldest expired record
+		// has expired.
 		BACKLOG,
 
-		/**
-		 * Finds the last record that an operator's call may read: no row if there are no
-		 * more records. Parameters {@code before}, {@code beforeid} and {@code others},
-		 * the number of records between. Columns: expires_at, id.
-		 */
+		// Finds the last record that an operator's call may read: no row if there
+		// are no more records. Parameters 'before', 'beforeid' and 'others', the
+		// number of records between. Columns: expires_at, id.
 		BOUND,
 
-		/**
-		 * Counts the records of each scope. Parameters {@code bound} and {@code boundid}.
-		 * Columns: scope, in_progress, stuck, failed, completed, oldest, now.
-		 */
+		// Counts the records of each scope. Parameters 'bound' and 'boundid'.
+		// Columns: scope, in_progress, stuck, failed, completed, oldest, now.
 		OVERVIEW,
 
-		/**
-		 * Lists stuck claims. Parameters {@code before}, {@code beforeid}, {@code bound},
-		 * {@code boundid} and {@code limit}.
-		 */
+		// Lists stuck claims. Parameters 'before', 'beforeid', 'bound', 'boundid'
+		// and 'limit'.
 		STUCK,
 
-		/**
-		 * Lists failed operations. Parameters as for {@link #STUCK}.
-		 */
+		// Lists failed operations. Parameters as for STUCK.
 		FAILED,
 
-		/**
-		 * Lists the records of a selection that {@link #EVICT_ALL} would delete.
-		 * Parameters as for {@link #STUCK}, and {@code scope}, {@code prefix},
-		 * {@code createdfrom}, {@code createdbefore} and {@code force}.
-		 */
+		// Lists the records of a selection that EVICT_ALL would delete.
+		// Parameters as for STUCK, and 'scope', 'prefix', 'createdfrom',
+		// 'createdbefore' and 'force'.
 		EVICTABLE,
 
-		/**
-		 * Reads the result of a record.
-		 */
 		RESULT,
 
-		/**
-		 * Reads the state of a record.
-		 */
 		STATE,
 
-		/**
-		 * Estimates the number of records. Parameter {@code table}. Absent if the
-		 * database does not keep such an estimate.
-		 */
+		// Estimates the number of records. Parameter 'table'. Absent if the database
+		// does not keep such an estimate.
 		ESTIMATE,
 
-		/**
-		 * Releases a record for an operator. Parameter {@code force}.
-		 */
+		// Releases a record for an operator. Parameter 'force'.
 		RELEASE_BY_OPERATOR,
 
-		/**
-		 * Evicts a record for an operator. Parameter {@code force}.
-		 */
+		// Evicts a record for an operator. Parameter 'force'.
 		EVICT,
 
-		/**
-		 * Evicts the records of an operator's selection by their ids, except for those
-		 * that are locked. Parameters {@code id}, an array, and {@code force}.
-		 */
+		// Evicts the records of an operator's selection by their ids, except for
+		// those that are locked. Parameters 'id', an array, and 'force'.
 		EVICT_ALL
 
 	}

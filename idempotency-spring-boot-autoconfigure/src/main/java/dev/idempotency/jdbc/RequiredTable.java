@@ -57,9 +57,7 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 	private static final List<Column> LANE = List.of(Column.inserted("lane", Type.SHORT));
 
-	/**
-	 * The tables of the records and of the marks of processed offsets.
-	 */
+	// The tables of the records and of the marks of processed offsets.
 	static List<RequiredTable> ofRecords(TableName table, Layout layout) {
 		RequiredTable offsets = new RequiredTable(table.table() + OffsetSql.SUFFIX, OFFSET, ALL);
 		if (layout == Layout.SINGLE) {
@@ -71,9 +69,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 				new RequiredTable(table.table() + "_period", PERIOD, List.of("SELECT")), offsets);
 	}
 
-	/**
-	 * The tables of an outbox.
-	 */
 	static List<RequiredTable> ofOutbox(TableName table, boolean onlySends) {
 		return List.of(new RequiredTable(table.table(), MESSAGE, onlySends ? OF_SENDER : ALL),
 				// A relay locks rows of this table.
@@ -81,17 +76,13 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 						onlySends ? List.of("SELECT") : List.of("SELECT", "UPDATE")));
 	}
 
-	/**
-	 * Whether a table with all columns exists.
-	 */
+	// Whether a table with all columns exists.
 	boolean isIn(Map<String, Map<String, FoundColumn>> found) {
 		Map<String, FoundColumn> existing = found.getOrDefault(this.name, Map.of());
 		return this.columns.stream().allMatch((column) -> existing.containsKey(column.name()));
 	}
 
-	/**
-	 * The reasons why statements would fail.
-	 */
+	// The reasons why statements would fail.
 	String problems(Map<String, FoundColumn> found, Function<Type, String> names) {
 		Map<String, FoundColumn> additional = new TreeMap<>(found);
 		this.columns.forEach((column) -> additional.remove(column.name()));
@@ -149,19 +140,14 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	 */
 	enum Value {
 
-		/**
-		 * Every insert sets the column.
-		 */
+		// Every insert sets the column.
 		INSERTED,
 
-		/**
-		 * Only some statements set the column, which is null otherwise.
-		 */
+		// Only some statements set the column, which is null otherwise.
 		OPTIONAL,
 
-		/**
-		 * The database sets the column by a default or an identity. No insert names it.
-		 */
+		// The database sets the column by a default or an identity. No insert
+		// names it.
 		GENERATED
 
 	}

@@ -54,24 +54,19 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		return new SqlStatement(this.sql, this.names, limit, this.types, this.answer, this.tells);
 	}
 
-	/**
-	 * Let the first column of a returned row tell whether the statement has changed it.
-	 */
+	// Let the first column of a returned row tell whether the statement has
+	// changed it.
 	SqlStatement telling() {
 		return new SqlStatement(this.sql, this.names, this.limit, this.types, this.answer, true);
 	}
 
-	/**
-	 * Let another statement read what this one has changed.
-	 */
+	// Let another statement read what this one has changed.
 	SqlStatement answeredBy(SqlStatement read) {
 		return new SqlStatement(this.sql, this.names, this.limit, this.types, new Answer(read, true), this.tells);
 	}
 
-	/**
-	 * Let another statement find out whether an earlier call has already changed the rows
-	 * that this one has not.
-	 */
+	// Let another statement find out whether an earlier call has already changed the
+	// rows that this one has not.
 	SqlStatement confirmedBy(SqlStatement read) {
 		return new SqlStatement(this.sql, this.names, this.limit, this.types, new Answer(read, false), this.tells);
 	}
@@ -115,9 +110,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		}
 	}
 
-	/**
-	 * Run a query and read its first row.
-	 */
 	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
 		if (this.answer != null) {
 			execute(connection, parameters);
@@ -137,18 +129,14 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		return statement.getResultSet();
 	}
 
-	/**
-	 * Run a statement that changes rows or returns them.
-	 */
+	// Run a statement that changes rows or returns them.
 	int update(Connection connection, Parameters parameters) throws SQLException {
 		int rows = execute(connection, parameters);
 		return (this.answer == null || (rows > 0 && !this.answer.always())) ? rows
 				: this.answer.read().update(connection, parameters);
 	}
 
-	/**
-	 * Run this statement without its answer.
-	 */
+	// Run this statement without its answer.
 	int execute(Connection connection, Parameters parameters) throws SQLException {
 		try (PreparedStatement statement = prepare(connection, parameters);
 				StatementLimit.Running running = limit(statement)) {
@@ -188,11 +176,6 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	}
 
-	/**
-	 * Reads the current row of a result.
-	 *
-	 * @param <T> the type of the value
-	 */
 	interface RowReader<T> {
 
 		T read(ResultSet row) throws SQLException;

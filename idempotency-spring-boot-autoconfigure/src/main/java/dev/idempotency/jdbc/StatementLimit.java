@@ -40,16 +40,11 @@ final class StatementLimit {
 
 	private final long limit;
 
-	/**
-	 * Create a limit.
-	 */
 	StatementLimit(Duration limit) {
 		this.limit = limit.toNanos();
 	}
 
-	/**
-	 * Limit a statement from now on.
-	 */
+	// Limit a statement from now on.
 	Running start(Statement statement) {
 		Running started = new Running(statement, System.nanoTime());
 		this.running.add(started);
@@ -104,9 +99,6 @@ final class StatementLimit {
 		return this.running.isEmpty() || !this.watched.compareAndSet(false, true);
 	}
 
-	/**
-	 * A running statement.
-	 */
 	final class Running implements AutoCloseable {
 
 		private final Statement statement;
@@ -135,10 +127,8 @@ final class StatementLimit {
 			}
 		}
 
-		/**
-		 * Make sure that the effect of the statement is durable. Within a transaction,
-		 * this depends on the commit.
-		 */
+		// Make sure that the effect of the statement is durable. Within a
+		// transaction, this depends on the commit.
 		void check() throws SQLException {
 			if (this.cancelled && this.statement.getConnection().getAutoCommit()) {
 				throw new SQLException("The statement was cancelled, so its effect may not be durable", UNKNOWN);

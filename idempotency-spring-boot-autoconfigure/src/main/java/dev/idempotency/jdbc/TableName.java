@@ -36,9 +36,6 @@ record TableName(@Nullable String schema, String table) {
 		}
 	}
 
-	/**
-	 * Parse a name.
-	 */
 	static TableName of(String name) {
 		int dot = name.indexOf('.');
 		if (name.indexOf('"') >= 0) {
@@ -56,9 +53,7 @@ record TableName(@Nullable String schema, String table) {
 		}
 	}
 
-	/**
-	 * Add a schema to a name that has none.
-	 */
+	// Add a schema to a name that has none.
 	TableName in(@Nullable String stored) {
 		if (this.schema != null || stored == null) {
 			return this;
@@ -73,17 +68,13 @@ record TableName(@Nullable String schema, String table) {
 		return new TableName(quoted, this.table);
 	}
 
-	/**
-	 * The schema as the catalog of the database spells it.
-	 */
+	// The schema as the catalog of the database spells it.
 	@Nullable String schemaName() {
 		return (this.schema != null && this.schema.startsWith("\""))
 				? this.schema.substring(1, this.schema.length() - 1) : this.schema;
 	}
 
-	/**
-	 * The name as MariaDB and MySQL quote it.
-	 */
+	// The name as MariaDB and MySQL quote it.
 	String withBackticks() {
 		String stored = schemaName();
 		return (stored != null) ? "`" + stored + "`." + this.table : this.table;

@@ -40,14 +40,10 @@ interface ValueTypes {
 
 	};
 
-	/**
-	 * The value of a parameter.
-	 */
+	// The value of a parameter.
 	@Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException;
 
-	/**
-	 * The value of a UUID.
-	 */
+	// The value of a UUID.
 	Object id(UUID id);
 
 	@Nullable UUID uuid(ResultSet row, String column) throws SQLException;
