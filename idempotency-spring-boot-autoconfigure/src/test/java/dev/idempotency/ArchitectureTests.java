@@ -66,7 +66,7 @@ class ArchitectureTests {
 
 			noClasses().that()
 				.resideInAnyPackage(ROOT, ROOT + ".store", ROOT + ".template", ROOT + ".outbox", ROOT + ".cleanup",
-						ROOT + ".reconcile")
+						ROOT + ".reconcile", ROOT + ".migration")
 				.should()
 				.dependOnClassesThat()
 				.resideInAnyPackage("org.springframework.boot..", "org.springframework.kafka..",

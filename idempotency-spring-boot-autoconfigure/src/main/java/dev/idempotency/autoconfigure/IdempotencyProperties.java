@@ -70,12 +70,9 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * connection. Should not exceed a fifth of the lease.
 	 * @param migrateFrom Name of the store whose keys move to this one. Claims ask that
 	 * store first.
-	 * @param dualWrite Whether the store of 'migrate-from' is written too, so that
-	 * instances that use only that store can run at the same time. Leased mode only.
 	 */
 	public record Store(@Nullable String type, @DefaultValue("wait") UnavailablePolicy onUnavailable,
-			@DefaultValue("2s") Duration timeout, @Nullable String migrateFrom,
-			@DefaultValue("false") boolean dualWrite) {
+			@DefaultValue("2s") Duration timeout, @Nullable String migrateFrom) {
 
 	}
 
@@ -89,15 +86,13 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * connection. Defaults to that of the default store.
 	 * @param migrateFrom Name of the store whose keys move to this one, 'default' for the
 	 * default store. Claims ask that store first.
-	 * @param dualWrite Whether the store of 'migrate-from' is written too, so that
-	 * instances that use only that store can run at the same time. Leased mode only.
 	 * @param jdbc Settings of a JDBC store.
 	 * @param redis Settings of a Redis store.
 	 * @param dynamodb Settings of a DynamoDB store.
 	 */
 	public record NamedStore(@Nullable String type, @Nullable UnavailablePolicy onUnavailable,
-			@Nullable Duration timeout, @Nullable String migrateFrom, @DefaultValue("false") boolean dualWrite,
-			@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb) {
+			@Nullable Duration timeout, @Nullable String migrateFrom, @DefaultValue Jdbc jdbc,
+			@DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb) {
 
 	}
 

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Consumer;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -22,10 +21,10 @@ import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCircuits;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactions;
 import dev.idempotency.autoconfigure.IdempotencyProperties.EvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
-import dev.idempotency.autoconfigure.IdempotencyProperties.Store;
 import dev.idempotency.autoconfigure.IdempotencyProperties.UnavailablePolicy;
 import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
-import dev.idempotency.store.Claim;
+import dev.idempotency.migration.MigratingStore;
+import dev.idempotency.migration.OffsetMarkCopy;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -33,7 +32,6 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.Observers;
 import dev.idempotency.template.OperationContext;
 import dev.idempotency.template.StoreCircuit;
-import dev.idempotency.template.StoreMigration;
 import dev.idempotency.template.StoredOutcomeTransformer;
 
 /**
@@ -69,32 +67,33 @@ final class StoreRegistry {
 		IdempotencyStoreFactory factory = (named != null)
 				? selection().select(named.type(), definition.property("type"))
 				: selection().select(this.properties.store().type(), definition.property("store.type"));
-		IdempotencyStore store = factory.create(definition);
-		String source = (named != null) ? named.migrateFrom() : this.properties.store().migrateFrom();
-		boolean dualWrite = (named != null) ? named.dualWrite() : this.properties.store().dualWrite();
-		if (dualWrite && source == null) {
-			throw new IdempotencyConfigurationException(
-					"'" + migrateProperty(name, "dual-write") + "' is 'true', but there is no store to migrate from.",
-					"Set '" + migrateProperty(name, "migrate-from") + "', or remove the property.");
-		}
-		return (source != null) ? migrating(name, store, source, dualWrite) : store;
+		return factory.create(definition);
 	}
 
-	private IdempotencyStore migrating(String name, IdempotencyStore store, String from, boolean dualWrite) {
+	// The store bean stays the store that is written, which is what tests and checks of
+	// its server look for.
+	private IdempotencyStore migrating(String name, IdempotencyStore store,
+			@Nullable PlatformTransactionManager transactions) {
+		String from = migrateFrom(name);
+		if (from == null) {
+			return store;
+		}
 		checkSource(name, from);
-		IdempotencyStore source = from.equals(StoreNames.DEFAULT)
-				? this.beanFactory.getBeanProvider(IdempotencyStore.class).getObject()
-				: this.beanFactory.getBean(NamedStores.storeBean(from), IdempotencyStore.class);
-		Observers observers = Observers.of(this.beanFactory);
+		IdempotencyTemplate source = from.equals(StoreNames.DEFAULT) ? defaultTemplate()
+				: this.beanFactory.getBean(NamedStores.templateBean(from), IdempotencyTemplate.class);
 		String target = name.equals(StoreNames.DEFAULT) ? store.name() : name;
-		String sourceName = from.equals(StoreNames.DEFAULT) ? source.name() : from;
-		Consumer<Claim> answered = (answer) -> observers
-			.store((observer) -> observer.migrationAnswered(target, sourceName, answer));
-		logger.info("The keys of the idempotency store '" + sourceName + "' move to the store '" + target + "'. "
-				+ (dualWrite ? "Both stores are written. Listeners in mode AUTO use leased mode."
-						: "Instances that use only the store '" + sourceName + "' must not run at the same time."));
-		return dualWrite ? StoreMigration.withDualWrite(source, store, answered)
-				: StoreMigration.of(source, store, answered);
+		logger.info("The keys of the idempotency store '" + source.name() + "' move to the store '" + target
+				+ "'. Instances that use only the store '" + source.name() + "' must not run at the same time.");
+		OffsetMarkCopy.copy(source.name(), source.store(), store, transactions);
+		if (transactions != null && this.properties.key().onMissing() == null && OffsetMarkCopy.marks(store).isPresent()
+				&& OffsetMarkCopy.marks(source.store()).isEmpty()) {
+			logger
+				.warn("The idempotency store '" + source.name() + "' has no marks of offsets. Listeners of the store '"
+						+ target + "' therefore use the coordinates of a record without a key as its key. Set "
+						+ "'idempotency.key.on-missing' to 'record-coordinates', so that they still do when '"
+						+ migrateProperty(name) + "' is removed");
+		}
+		return MigratingStore.of(source.store(), store);
 	}
 
 	private void checkSource(String name, String from) {
@@ -106,31 +105,29 @@ final class StoreRegistry {
 						"The store '" + name + "' migrates from the store '" + from + "', "
 								+ (known ? "which migrates from it: " + chain : "but there is no store '" + next + "'")
 								+ ".",
-						"Set '" + migrateProperty(name, "migrate-from") + "' to the name of another store in "
+						"Set '" + migrateProperty(name) + "' to the name of another store in "
 								+ "'idempotency.stores', or to '" + StoreNames.DEFAULT + "'.");
 			}
 		}
 	}
 
-	private static String migrateProperty(String name, String property) {
-		return (name.equals(StoreNames.DEFAULT) ? "idempotency.store." : "idempotency.stores." + name + ".") + property;
-	}
-
-	// The keys of the other store would be unknown without a word.
-	private void checkMigrated(IdempotencyStore defaultStore) {
-		Store store = this.properties.store();
-		if ((store.migrateFrom() != null || store.dualWrite())
-				&& !(StoreTarget.withoutProxies(defaultStore) instanceof StoreMigration)) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.store.migrate-from' or 'idempotency.store.dual-write' is set, but the application "
-							+ "declares its own IdempotencyStore or IdempotencyTemplate bean, to which it does not apply.",
-					"Remove the bean, or remove the property and create the store with 'StoreMigration.of'.");
-		}
+	private static String migrateProperty(String name) {
+		return (name.equals(StoreNames.DEFAULT) ? "idempotency.store" : "idempotency.stores." + name) + ".migrate-from";
 	}
 
 	private @Nullable String migrateFrom(String name) {
 		NamedStore named = this.properties.stores().get(name);
 		return (named != null) ? named.migrateFrom() : this.properties.store().migrateFrom();
+	}
+
+	// The keys of the other store would be unknown without a word.
+	private void checkMigrated(IdempotencyStore defaultStore) {
+		if (this.properties.store().migrateFrom() != null && !(defaultStore instanceof MigratingStore)) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.store.migrate-from' is set, but the application declares its own "
+							+ "IdempotencyTemplate bean, to which it does not apply.",
+					"Remove the bean, or remove the property.");
+		}
 	}
 
 	/**
@@ -146,8 +143,9 @@ final class StoreRegistry {
 	 */
 	IdempotencyTemplate createTemplate(String name, IdempotencyStore store, StoreCircuit circuit,
 			CompletionCache cache) {
-		return new IdempotencyTemplate(store,
-				new Settings(name.equals(StoreNames.DEFAULT) ? null : name, transactionManager(name, store),
+		PlatformTransactionManager transactions = transactionManager(name, store);
+		return new IdempotencyTemplate(migrating(name, store, transactions),
+				new Settings(name.equals(StoreNames.DEFAULT) ? null : name, transactions,
 						onUnavailable(name) == UnavailablePolicy.PROCESS, circuit, cache,
 						Observers.of(this.beanFactory),
 						this.beanFactory.getBeanProvider(OperationContext.class).orderedStream().toList(),
@@ -167,7 +165,7 @@ final class StoreRegistry {
 
 	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {
 		StoreTransactions transactions = this.beanFactory.getBeanProvider(StoreTransactions.class).getIfAvailable();
-		return (transactions != null) ? transactions.find(StoreTarget.of(store), definition(name)) : null;
+		return (transactions != null) ? transactions.find(StoreTarget.withoutProxies(store), definition(name)) : null;
 	}
 
 	private StoreCircuits circuits() {

@@ -2,8 +2,8 @@ package dev.idempotency.autoconfigure;
 
 import org.springframework.aop.framework.AopProxyUtils;
 
+import dev.idempotency.migration.MigratingStore;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.StoreMigration;
 
 /**
  * Finds the store behind proxies and migrations, whose class says what it needs: a
@@ -19,7 +19,7 @@ final class StoreTarget {
 	 * Return the store that is written.
 	 */
 	static IdempotencyStore of(IdempotencyStore store) {
-		return withoutProxies(StoreMigration.target(withoutProxies(store)));
+		return withoutProxies(MigratingStore.target(store));
 	}
 
 	/**

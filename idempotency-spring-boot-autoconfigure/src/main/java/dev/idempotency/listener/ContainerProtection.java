@@ -64,6 +64,8 @@ final class ContainerProtection {
 
 	private final ListenerTopics topics;
 
+	private final GroupMembers members;
+
 	private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
 	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
@@ -74,7 +76,8 @@ final class ContainerProtection {
 
 	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
-			TopicIds topicIds, ListenerTopics topics) {
+			TopicIds topicIds, ListenerTopics topics, GroupMembers members) {
+		this.members = members;
 		this.topics = topics;
 		this.topicIds = topicIds;
 		this.acknowledgments = acknowledgments;
@@ -144,6 +147,7 @@ final class ContainerProtection {
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
 			warn(method, scope, listenerSettings);
+			this.members.add(container.getGroupId(), listenerSettings, consumer);
 			scopes.add(scope);
 			listeners.put(method, shape.protect(listenerSettings));
 			if (main == container && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
@@ -198,6 +202,7 @@ final class ContainerProtection {
 		this.listenerScopes
 			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
 		warn(function.method(), scope, listenerSettings);
+		this.members.add(container.getGroupId(), listenerSettings, null);
 		this.listenerScopes.add(scope, listenerSettings.template());
 		this.retentions.add(listenerSettings.name(), container.getContainerProperties(), listenerSettings.retention());
 		this.installations.installBeforeListener(container,

@@ -79,6 +79,11 @@ public final class IdempotentListenerConfiguration {
 	}
 
 	@Bean
+	GroupMembers idempotentGroupMembers() {
+		return new GroupMembers();
+	}
+
+	@Bean
 	ListenerTopics idempotentListenerTopics() {
 		return new ListenerTopics();
 	}
@@ -102,8 +107,9 @@ public final class IdempotentListenerConfiguration {
 	@Lazy
 	ContainerProtection idempotentContainerProtection(ListenerSettingsFactory settings,
 			ContainerInstallations installations, TopicRetentions retentions, ListenerScopes scopes,
-			ManualAcknowledgments acknowledgments, TopicIds topicIds, ListenerTopics topics) {
-		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments, topicIds, topics);
+			ManualAcknowledgments acknowledgments, TopicIds topicIds, ListenerTopics topics, GroupMembers members) {
+		return new ContainerProtection(settings, installations, retentions, scopes, acknowledgments, topicIds, topics,
+				members);
 	}
 
 	@Bean

@@ -12,7 +12,6 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Mode;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.StoreMigration;
 
 /**
  * Chooses the mode of a listener method, and rejects modes that cannot work.
@@ -103,12 +102,6 @@ record ModeChoice(IdempotencyTemplate template,
 	private IdempotencyConfigurationException unsupported(String where) {
 		String problem = "The idempotent listener " + where + " is configured for transactional mode, but the store '"
 				+ this.template.name() + "' ";
-		if (this.template.store() instanceof StoreMigration
-				&& !(this.template.store() instanceof TransactionalIdempotencyStore)) {
-			return new IdempotencyConfigurationException(problem + "migrates in leased mode only.",
-					"Remove 'dual-write', which is for leased mode: stop all instances that use only the old store, and "
-							+ "migrate without it. Or use leased mode.");
-		}
 		return (this.template.store() instanceof TransactionalIdempotencyStore)
 				? new IdempotencyConfigurationException(problem + "has no transaction manager.",
 						"Define a JdbcTransactionManager bean for the store's DataSource (Boot defines none when "

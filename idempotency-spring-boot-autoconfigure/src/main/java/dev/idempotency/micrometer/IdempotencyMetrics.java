@@ -20,7 +20,6 @@ import io.micrometer.core.instrument.Timer;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
-import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
@@ -41,8 +40,6 @@ import dev.idempotency.template.StoreObserver;
  * half open: {@code store}</li>
  * <li>{@code idempotency.redis.eviction}, gauge, 1 while a server may evict records
  * before their retention ends: {@code store}</li>
- * <li>{@code idempotency.migration.answers}, counter: {@code store}, {@code source},
- * {@code outcome} ({@code completed}, {@code in_progress}, {@code mismatch})</li>
  * <li>{@code idempotency.completion.failed}, counter: {@code listener}</li>
  * <li>{@code idempotency.completion.pending}, gauge: {@code listener}</li>
  * <li>{@code idempotency.completion.settled}, counter: {@code listener}, {@code outcome}
@@ -129,18 +126,6 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 				"Whether a server of the idempotency store may evict records before their retention ends, 1 or 0",
 				"store", store)
 			.set(possible ? 1 : 0);
-	}
-
-	@Override
-	public void migrationAnswered(String store, String source, Claim answer) {
-		counter("idempotency.migration.answers", "Claims that the store of a migration has answered", "store", store,
-				"source", source, "outcome", outcome(answer))
-			.increment();
-	}
-
-	private static String outcome(Claim answer) {
-		return (answer instanceof Claim.Completed) ? "completed" : (answer instanceof Claim.Mismatch) ? "mismatch"
-				: (answer instanceof Claim.Stale) ? "stale" : "in_progress";
 	}
 
 	@Override

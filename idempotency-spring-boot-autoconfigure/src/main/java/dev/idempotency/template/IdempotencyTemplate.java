@@ -161,8 +161,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		if (this.transactional == null || !(this.store instanceof TransactionalIdempotencyStore transactionalStore)) {
 			return "The store '" + this.name + "' cannot join a transaction";
 		}
-		return transactionalStore.offsetMarks().isPresent() ? null
-				: "The store '" + this.name + "' has no marks of offsets";
+		return transactionalStore.offsetMarks().isPresent() ? null : "The store '" + this.name
+				+ "' has no marks of offsets, or the store from which its keys move has none";
 	}
 
 	/**

@@ -5,7 +5,6 @@ import java.time.Duration;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.store.Claim;
 
 /**
  * Is notified of the calls of stores and of the cleanup. A callback runs on the thread of
@@ -61,16 +60,6 @@ public interface StoreObserver {
 	 * is none
 	 */
 	default void cleanupEnded(String table, Duration duration, Duration backlogAge) {
-	}
-
-	/**
-	 * Called when a store whose keys move to another one has answered a claim: the key is
-	 * completed there, another owner has it, or it stands for other content.
-	 * @param store the name of the store to which the keys move
-	 * @param source the name of the store that has answered
-	 * @param answer the answer
-	 */
-	default void migrationAnswered(String store, String source, Claim answer) {
 	}
 
 	/**

@@ -30,6 +30,7 @@ import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.migration.MigratingStore;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -213,43 +214,43 @@ class NamedStoreTests {
 	}
 
 	@Test
-	void migrationKeepsTheModeUnlessBothStoresAreWritten() {
-		ApplicationContextRunner moving = this.both.withPropertyValues(JDBC, GATEWAY,
-				"idempotency.store.migrate-from=gateway");
-		moving.run((context) -> {
-			assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isTrue();
-			assertThat(context.getBean(IdempotencyTemplate.class).name()).isEqualTo("jdbc");
+	void migrationKeepsTheModeAndTheBeanOfTheStore() {
+		this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway").run((context) -> {
+			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
+			assertThat(template.supportsTransactions()).isTrue();
+			assertThat(template.name()).isEqualTo("jdbc");
+			assertThat(template.store()).isInstanceOf(MigratingStore.class);
+			assertThat(context.getBean(IdempotencyStore.class)).isInstanceOf(JdbcIdempotencyStore.class);
 		});
-		moving.withPropertyValues("idempotency.store.dual-write=true")
-			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).supportsTransactions()).isFalse());
+	}
+
+	@Test
+	void keysMoveToAStoreOfTheApplication() {
+		this.both.withPropertyValues(GATEWAY, "idempotency.store.migrate-from=gateway")
+			.withBean("own", InMemoryIdempotencyStore.class)
+			.run((context) -> assertThat(context.getBean(IdempotencyTemplate.class).store())
+				.isInstanceOf(MigratingStore.class));
 	}
 
 	@Test
 	@Tag("promise-15")
-	void migrationOfAStoreOfTheApplicationIsRefused() {
-		FailureAnalysis analysis = failure(
-				this.both.withPropertyValues(GATEWAY, "idempotency.store.migrate-from=gateway")
-					.withBean("own", InMemoryIdempotencyStore.class));
-		assertThat(analysis.getDescription()).contains("declares its own IdempotencyStore");
-	}
-
-	@ParameterizedTest
-	@ValueSource(strings = { "idempotency.store.dual-write", "idempotency.stores.gateway.dual-write" })
-	@Tag("promise-15")
-	void dualWriteWithoutASourceIsRefused(String property) {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, GATEWAY, property + "=true"));
-		assertThat(analysis.getDescription())
-			.isEqualTo("'" + property + "' is 'true', but there is no store to migrate from.");
+	void migrationOfATemplateOfTheApplicationIsRefused() {
+		FailureAnalysis analysis = failure(this.both
+			.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway")
+			.withBean("own", IdempotencyTemplate.class, () -> new IdempotencyTemplate(new InMemoryIdempotencyStore(),
+					new IdempotencyTemplate.Settings(null, false, Observers.none()))));
+		assertThat(analysis.getDescription()).contains("declares its own IdempotencyTemplate bean");
 	}
 
 	@Test
 	@Tag("promise-12")
-	void transactionalListenerIsRefusedDuringDualWrite() {
+	void offsetsAreRefusedWhenTheOldStoreHasNoMarks() {
 		FailureAnalysis analysis = failure(this.both
 			.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway",
-					"idempotency.store.dual-write=true")
-			.withUserConfiguration(TransactionalListener.class));
-		assertThat(analysis.getAction()).startsWith("Remove 'dual-write'");
+					"idempotency.key.on-missing=offset")
+			.withUserConfiguration(DefaultListener.class));
+		assertThat(analysis.getDescription())
+			.endsWith("the store 'jdbc' has no marks of offsets, or the store from which its keys move has none.");
 	}
 
 	@Test
@@ -289,9 +290,9 @@ class NamedStoreTests {
 
 	}
 
-	static class TransactionalListener {
+	static class DefaultListener {
 
-		@Idempotent(mode = Mode.TRANSACTIONAL)
+		@Idempotent
 		@KafkaListener(topics = "charges", groupId = "ledger")
 		void charge(String value) {
 		}

@@ -193,10 +193,20 @@ public final class Kafka {
 	 * @param offset the offset
 	 */
 	public static void commit(String group, String topic, long offset) {
+		commit(group, new TopicPartition(topic, 0), offset);
+	}
+
+	/**
+	 * Commit an offset for a group that has no members.
+	 * @param group the group
+	 * @param partition the partition
+	 * @param offset the offset
+	 */
+	public static void commit(String group, TopicPartition partition, long offset) {
 		Awaitility.await()
 			.ignoreExceptions()
 			.until(() -> get(ADMIN.obtain()
-				.alterConsumerGroupOffsets(group, Map.of(new TopicPartition(topic, 0), new OffsetAndMetadata(offset)))
+				.alterConsumerGroupOffsets(group, Map.of(partition, new OffsetAndMetadata(offset)))
 				.all()
 				.toCompletionStage()
 				.toCompletableFuture()) == null);

@@ -1,4 +1,4 @@
-package dev.idempotency.template;
+package dev.idempotency.migration;
 
 import java.time.Duration;
 
@@ -11,17 +11,16 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.testsupport.TestDatabase;
 
 /**
- * The contract of a {@link StoreMigration} from an in-memory store to a table.
+ * The contract of a {@link MigratingStore} from an in-memory store to a table.
  */
-class StoreMigrationContractTests extends TransactionalIdempotencyStoreContract {
+class MigratingStoreContractTests extends TransactionalIdempotencyStoreContract {
 
 	// It is not closed: jqwik runs a part of the tests and does not close the
 	// resources of Jupiter.
 	private static final TestDatabase database = TestDatabase.create();
 
-	private static final TransactionalIdempotencyStore store = (TransactionalIdempotencyStore) StoreMigration
-		.of(new InMemoryIdempotencyStore(), database.store(), (answer) -> {
-		});
+	private static final TransactionalIdempotencyStore store = (TransactionalIdempotencyStore) MigratingStore
+		.of(new InMemoryIdempotencyStore(), database.store());
 
 	@Override
 	public TransactionalIdempotencyStore store() {

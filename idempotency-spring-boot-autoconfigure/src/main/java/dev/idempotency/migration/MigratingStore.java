@@ -1,0 +1,305 @@
+package dev.idempotency.migration;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.store.TransactionalIdempotencyStore;
+
+/**
+ * A store to which the keys of another one, the source, move. A claim reads the source
+ * first. If the key is completed there, or another owner has a live claim there, that is
+ * the answer. Otherwise the key is claimed in the target. Only the target is written.
+ * Records are not copied, so the source is needed until the retention of its last key has
+ * ended.
+ * <p>
+ * Instances that use only the source must not run at the same time, because they do not
+ * see the keys of the target.
+ * <p>
+ * The fencing tokens of a key in the target continue those of the source.
+ *
+ * @since 0.1.0
+ */
+public class MigratingStore implements IdempotencyStore {
+
+	private static final Claim NEW = new Claim.Acquired(1, 1);
+
+	final IdempotencyStore source;
+
+	private final IdempotencyStore target;
+
+	private MigratingStore(IdempotencyStore source, IdempotencyStore target) {
+		this.source = source;
+		this.target = target;
+	}
+
+	/**
+	 * Create a store. It supports transactions if the target does.
+	 * @param source the store that has the keys
+	 * @param target the store to which they move
+	 * @return the store
+	 */
+	public static IdempotencyStore of(IdempotencyStore source, IdempotencyStore target) {
+		return (target instanceof TransactionalIdempotencyStore transactional)
+				? new Transactional(source, transactional) : new MigratingStore(source, target);
+	}
+
+	/**
+	 * Return the store that is written.
+	 * @param store a store
+	 * @return the target of a migration, otherwise the store itself
+	 */
+	public static IdempotencyStore target(IdempotencyStore store) {
+		return (store instanceof MigratingStore migrating) ? migrating.target : store;
+	}
+
+	@Override
+	public String name() {
+		return this.target.name();
+	}
+
+	@Override
+	public Optional<String> warning() {
+		return this.target.warning();
+	}
+
+	@Override
+	public boolean supportsLeases() {
+		return this.target.supportsLeases() && this.source.supportsLeases();
+	}
+
+	@Override
+	public Claim claim(ClaimRequest request) {
+		return claimed(List.of(request), Function.identity(), (free) -> List.of(this.target.claim(request))).get(0);
+	}
+
+	@Override
+	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		return claimed(requests, Function.identity(), this.target::claimAll);
+	}
+
+	/**
+	 * Claim the keys that the source leaves free.
+	 */
+	final <T> List<T> claimed(List<ClaimRequest> requests, Function<Claim, T> answer,
+			Function<List<ClaimRequest>, List<T>> claim) {
+		// Most keys of a batch are new. One call to the source finds the others.
+		Set<IdempotencyKey> known = (requests.size() == 1) ? Set.of(requests.get(0).key())
+				: this.source.findAll(requests.stream().map(ClaimRequest::key).toList()).keySet();
+		List<@Nullable T> answers = new ArrayList<>();
+		List<ClaimRequest> free = new ArrayList<>();
+		for (ClaimRequest request : requests) {
+			Claim found = known.contains(request.key()) ? askSource(request) : NEW;
+			if (found instanceof Claim.Acquired next) {
+				raiseFence(request, next.fence(), next.attempt());
+				free.add(request);
+				answers.add(null);
+			}
+			else {
+				answers.add(answer.apply(found));
+			}
+		}
+		Iterator<T> claims = (free.isEmpty() ? List.<T>of() : claim.apply(free)).iterator();
+		return answers.stream().map((found) -> (found != null) ? found : claims.next()).toList();
+	}
+
+	/**
+	 * Return the answer of the source, unless the target has completed a higher version.
+	 */
+	final Claim askSource(ClaimRequest request) {
+		Claim answer = this.source.lookUp(request);
+		if (answer instanceof Claim.Acquired || request.version() == null) {
+			return answer;
+		}
+		Claim later = this.target.lookUp(request);
+		return (later instanceof Claim.Stale) ? later : answer;
+	}
+
+	/**
+	 * Let the next claim of a key in the target have at least a fencing token. The target
+	 * has a record with a lower one if the keys have moved from it to the source before.
+	 */
+	private void raiseFence(ClaimRequest request, int fence, int attempt) {
+		while (fence > 1 && this.target.lookUp(request) instanceof Claim.Acquired next && next.fence() < fence) {
+			if (this.target.restore(request, new Claim.Acquired(fence - 1, attempt)) == Settlement.LOST) {
+				this.target.claim(request);
+			}
+			// Counts no attempt, and only the owner can do it.
+			this.target.release(request);
+		}
+	}
+
+	@Override
+	public Claim lookUp(ClaimRequest request) {
+		Claim found = askSource(request);
+		Claim claim = (found instanceof Claim.Acquired) ? this.target.lookUp(request) : found;
+		return (found instanceof Claim.Acquired next && claim instanceof Claim.Acquired own
+				&& own.fence() < next.fence()) ? next : claim;
+	}
+
+	@Override
+	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return this.target.complete(claim, result);
+	}
+
+	@Override
+	public List<Settlement> completeAll(List<Completion> completions) {
+		return this.target.completeAll(completions);
+	}
+
+	@Override
+	public Settlement fail(ClaimRequest claim, Failure failure) {
+		return this.target.fail(claim, failure);
+	}
+
+	@Override
+	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+		return this.target.failAll(claims, failure);
+	}
+
+	@Override
+	public Settlement release(ClaimRequest claim) {
+		return this.target.release(claim);
+	}
+
+	@Override
+	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return this.target.releaseAll(claims);
+	}
+
+	@Override
+	public Settlement renew(ClaimRequest claim) {
+		return this.target.renew(claim);
+	}
+
+	@Override
+	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+		return this.target.renewAll(claims);
+	}
+
+	@Override
+	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		return this.target.restore(claim, acquired);
+	}
+
+	@Override
+	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return this.target.find(key).or(() -> this.source.find(key));
+	}
+
+	@Override
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>(this.source.findAll(keys));
+		records.putAll(this.target.findAll(keys));
+		return records;
+	}
+
+	/**
+	 * Return access to the records of the target.
+	 */
+	@Override
+	public Optional<IdempotencyRecords> records() {
+		return this.target.records();
+	}
+
+	/**
+	 * Check the target. The source is a store of its own.
+	 */
+	@Override
+	public void ping() {
+		this.target.ping();
+	}
+
+	/**
+	 * A migration to a store that can write the record in the transaction of the handler.
+	 */
+	private static final class Transactional extends MigratingStore implements TransactionalIdempotencyStore {
+
+		private final TransactionalIdempotencyStore target;
+
+		Transactional(IdempotencyStore source, TransactionalIdempotencyStore target) {
+			super(source, target);
+			this.target = target;
+		}
+
+		@Override
+		public Optional<Claim.Acquired> insert(ClaimRequest request) {
+			// The caller then claims the key, which asks the source again.
+			return NEW.equals(askSource(request)) ? this.target.insert(request) : Optional.empty();
+		}
+
+		@Override
+		public List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
+			return claimed(requests, Optional::of, this.target::insertAll);
+		}
+
+		@Override
+		public Claim claimInTransaction(ClaimRequest request, boolean joined) {
+			return claimed(List.of(request), Function.identity(),
+					(free) -> List.of(this.target.claimInTransaction(request, joined)))
+				.get(0);
+		}
+
+		@Override
+		public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
+			return claimed(requests, Function.identity(), (free) -> this.target.claimAllInTransaction(free, joined));
+		}
+
+		@Override
+		public void storeResult(ClaimRequest claim, byte[] result) {
+			this.target.storeResult(claim, result);
+		}
+
+		@Override
+		public void storeResults(List<Completion> completions) {
+			this.target.storeResults(completions);
+		}
+
+		@Override
+		public void requireCommittable() {
+			this.target.requireCommittable();
+		}
+
+		@Override
+		public @Nullable String isolationProblem(int isolation) {
+			return this.target.isolationProblem(isolation);
+		}
+
+		/**
+		 * Return the marks of the target. Without marks in the source, the records that
+		 * it has processed are known by their coordinates only.
+		 */
+		@Override
+		public Optional<OffsetMarks> offsetMarks() {
+			return OffsetMarkCopy.marks(this.source).flatMap((marks) -> this.target.offsetMarks());
+		}
+
+		@Override
+		public Settlement noteFailure(ClaimRequest claim, Failure failure) {
+			return this.target.noteFailure(claim, failure);
+		}
+
+		@Override
+		public List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
+			return this.target.noteFailures(claims, failure);
+		}
+
+	}
+
+}

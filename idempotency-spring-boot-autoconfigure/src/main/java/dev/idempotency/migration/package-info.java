@@ -1,0 +1,7 @@
+/**
+ * The move of keys and marks of processed offsets from one store to another.
+ */
+@NullMarked
+package dev.idempotency.migration;
+
+import org.jspecify.annotations.NullMarked;
