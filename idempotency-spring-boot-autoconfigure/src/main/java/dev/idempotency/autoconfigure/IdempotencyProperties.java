@@ -9,6 +9,7 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
+import dev.idempotency.Internal;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.cleanup.CleanupJob;
@@ -42,6 +43,7 @@ import dev.idempotency.outbox.OutboxStore;
  * @param outbox Settings of the transactional outbox.
  * @since 0.1.0
  */
+@Internal
 @ConfigurationProperties("idempotency")
 public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
 		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Version version,

@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Internal;
 import dev.idempotency.autoconfigure.IdempotencyProperties.DynamoDb;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Redis;
@@ -52,7 +53,12 @@ public interface IdempotencyStoreFactory {
 	 * @param redis the settings of a Redis store
 	 * @param dynamodb the settings of a DynamoDB store
 	 */
-	record Definition(String name, String prefix, Duration timeout, Jdbc jdbc, Redis redis, DynamoDb dynamodb) {
+	record Definition(String name, String prefix, Duration timeout, @Internal Jdbc jdbc, @Internal Redis redis,
+			@Internal DynamoDb dynamodb) {
+
+		@Internal
+		public Definition {
+		}
 
 		/**
 		 * Return the name of a property of this store.

@@ -5,6 +5,8 @@ import java.time.Duration;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import dev.idempotency.Internal;
+
 /**
  * Notifies the relays of other instances of new messages, where this instance runs no
  * relay. It sends one notification for many commits, on a thread of its own: a
@@ -12,6 +14,7 @@ import org.apache.commons.logging.LogFactory;
  *
  * @since 0.1.0
  */
+@Internal
 public final class OutboxNotifier extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxNotifier.class);

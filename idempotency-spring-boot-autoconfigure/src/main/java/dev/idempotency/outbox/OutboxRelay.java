@@ -12,6 +12,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Internal;
 import dev.idempotency.outbox.OutboxObserver.PublishOutcome;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
@@ -35,6 +36,7 @@ import dev.idempotency.outbox.OutboxStore.RelayFailure;
  *
  * @since 0.1.0
  */
+@Internal
 public final class OutboxRelay extends OutboxLoop {
 
 	// Clocks of the database and of this host measure durations a little differently.

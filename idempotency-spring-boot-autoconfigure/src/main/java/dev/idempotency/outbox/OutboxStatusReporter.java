@@ -6,6 +6,8 @@ import java.util.List;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import dev.idempotency.Internal;
+
 /**
  * Reads the status of an outbox every five seconds and reports it to each
  * {@link OutboxObserver}. It is independent of the relay, so that a backlog is visible
@@ -13,6 +15,7 @@ import org.apache.commons.logging.LogFactory;
  *
  * @since 0.1.0
  */
+@Internal
 public final class OutboxStatusReporter extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxStatusReporter.class);

@@ -3,6 +3,8 @@ package dev.idempotency.outbox;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 
+import dev.idempotency.Internal;
+
 /**
  * Generates UUIDs of version 7: 48 bits of Unix milliseconds, a counter of 12 bits and 62
  * random bits. Within a process each UUID is greater than all earlier ones, by the method
@@ -12,6 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * @since 0.1.0
  */
+@Internal
 public final class TimeOrderedUuid {
 
 	private static final int COUNTER_BITS = 12;

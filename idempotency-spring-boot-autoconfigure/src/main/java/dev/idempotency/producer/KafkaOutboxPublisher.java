@@ -30,6 +30,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.kafka.core.ProducerFactory;
 
+import dev.idempotency.Internal;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRow;
 
@@ -40,6 +41,7 @@ import dev.idempotency.outbox.OutboxRow;
  *
  * @since 0.1.0
  */
+@Internal
 public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBean {
 
 	// Enough for a request with many partitions while another one is in flight.

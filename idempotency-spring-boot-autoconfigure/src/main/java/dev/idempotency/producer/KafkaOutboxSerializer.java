@@ -29,6 +29,7 @@ import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Internal;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
@@ -40,6 +41,7 @@ import dev.idempotency.template.ExceptionCauses;
  *
  * @since 0.1.0
  */
+@Internal
 public final class KafkaOutboxSerializer implements OutboxSerializer, AutoCloseable {
 
 	// JSON libraries and the JDK use other subtypes of IOException for invalid content.

@@ -4,6 +4,8 @@ import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Internal;
+
 /**
  * The claim that a consumer makes ahead: when an operation has completed, its completion
  * and the claim of the next operation are one call of the store. A new record then costs
@@ -19,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @since 0.1.0
  */
+@Internal
 public final class ClaimAhead {
 
 	private static final int MAX_PAUSE = 1023;

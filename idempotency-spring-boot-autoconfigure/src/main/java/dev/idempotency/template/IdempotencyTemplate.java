@@ -13,6 +13,7 @@ import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.Internal;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
@@ -157,6 +158,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the reason why they are not, as a sentence without a full stop;
 	 * {@code null} if they are
 	 */
+	@Internal
 	public @Nullable String offsetProblem() {
 		if (this.transactional == null || !(this.store instanceof TransactionalIdempotencyStore transactionalStore)) {
 			return "The store '" + this.name + "' cannot join a transaction";
@@ -170,6 +172,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return whether the store completes an operation and claims the next one in one
 	 * round trip
 	 */
+	@Internal
 	public boolean supportsClaimAhead() {
 		return this.leasesSupported && this.store.supportsClaimAhead();
 	}
@@ -180,6 +183,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * called when a handler has returned
 	 * @return the claim
 	 */
+	@Internal
 	public ClaimAhead claimAhead(Supplier<@Nullable IdempotentOperation> next) {
 		Assert.state(supportsClaimAhead(), "The store does not support a claim ahead");
 		return new ClaimAhead(this.claimsAhead, next);
@@ -224,6 +228,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * now
 	 * @throws OperationRejectedException if the operation can never be run
 	 */
+	@Internal
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, Handler<T, E> handler) throws E {
 		return execute(operation, codec, boundary, null, handler);
@@ -243,6 +248,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the result of this or of the first execution
 	 * @throws E if the handler throws it
 	 */
+	@Internal
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
 		Invocation<Object, E> invocation = new Invocation<>(operation, Declined.returning(handler, codec),
@@ -298,6 +304,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws IdempotencyStoreUnavailableException if no transaction can begin; the
 	 * handler has not run then
 	 */
+	@Internal
 	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode,
 			TransactionBoundary boundary, Handler<T, E> handler) throws E {
 		return (mode == Mode.LEASED) ? handler.handle()
@@ -350,6 +357,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * at first
 	 * @throws OperationRejectedException if the operation can never be run
 	 */
+	@Internal
 	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsyncUntilCompleted(
 			IdempotentOperation operation, ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
 		// A repetition must not fail open: the handler has run before.
@@ -436,6 +444,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * synchronization, such as a Kafka transaction, is active on this thread: its outcome
 	 * cannot be observed
 	 */
+	@Internal
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
 		@SuppressWarnings("unchecked")
@@ -503,6 +512,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * Retry all pending completions now, whatever the state of the circuit breaker. To be
 	 * called when no handler is running any more and the store is still available.
 	 */
+	@Internal
 	public void settle() {
 		this.asynchronous.awaitRunning();
 		this.settlements.settleLast();

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Internal;
 import dev.idempotency.Mode;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
@@ -32,9 +33,10 @@ import dev.idempotency.store.Fingerprint;
  * @since 0.1.0
  */
 public record IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode,
-		byte @Nullable [] fingerprint, Duration lease, Duration retention, @Nullable OffsetPosition position,
+		byte @Nullable [] fingerprint, Duration lease, Duration retention, @Internal @Nullable OffsetPosition position,
 		@Nullable OperationVersion version) {
 
+	@Internal
 	public IdempotentOperation {
 		Assert.notNull(key, "'key' must not be null");
 		Assert.isTrue(mode != Mode.AUTO, "'mode' must not be AUTO");

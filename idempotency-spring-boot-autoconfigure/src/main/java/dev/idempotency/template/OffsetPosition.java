@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.util.UUID;
 
+import dev.idempotency.Internal;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.OffsetMark;
 
@@ -16,6 +17,7 @@ import dev.idempotency.store.OffsetMark;
  * @param identity the identity of the topic
  * @since 0.1.0
  */
+@Internal
 public record OffsetPosition(String topic, int partition, long offset, TopicIdentity identity) {
 
 	OffsetMark mark(String scope) {

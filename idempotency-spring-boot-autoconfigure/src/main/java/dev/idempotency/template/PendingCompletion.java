@@ -9,6 +9,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Internal;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -24,6 +25,7 @@ import dev.idempotency.template.OperationObserver.Outcome;
  *
  * @since 0.1.0
  */
+@Internal
 public final class PendingCompletion {
 
 	private static final Log logger = LogFactory.getLog(PendingCompletion.class);

@@ -6,6 +6,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 
+import dev.idempotency.Internal;
+
 /**
  * The transaction in which a handler runs.
  *
@@ -20,6 +22,7 @@ import org.springframework.transaction.support.DefaultTransactionDefinition;
  * caller decides
  * @since 0.1.0
  */
+@Internal
 public record TransactionBoundary(TransactionDefinition definition, @Nullable Deferral deferral,
 		BooleanSupplier rollbackOnly) {
 
