@@ -47,15 +47,6 @@ public @interface Idempotent {
 	String key() default "";
 
 	/**
-	 * The way in which a processed record is recognized. With {@link By#OFFSET}, the
-	 * records need no key, and {@link #key()}, {@link #version()}, {@link #fingerprint()}
-	 * and {@link #onMissingKey()} must not be set; the headers of
-	 * {@code idempotency.key.headers} are ignored.
-	 * @return the way
-	 */
-	By by() default By.KEY;
-
-	/**
 	 * The scope of the keys. The same key in two scopes is two operations. By default the
 	 * scope is {@code <group>/<topic>}: the consumer group of the main listener and its
 	 * topic, or the topic of the record for a topic pattern. For a {@code @KafkaHandler}
@@ -165,6 +156,10 @@ public @interface Idempotent {
 	 * selects {@code idempotency.key.on-missing}, else {@link MissingKeyPolicy#OFFSET}
 	 * for listeners that support it and {@link MissingKeyPolicy#RECORD_COORDINATES} for
 	 * others.
+	 * <p>
+	 * {@link MissingKeyPolicy#OFFSET} without a {@link #key()} declares that no record
+	 * has a key: offsets are compared only, and the headers of
+	 * {@code idempotency.key.headers} are ignored.
 	 * @return the policy
 	 */
 	MissingKeyPolicy onMissingKey() default MissingKeyPolicy.DEFAULT;

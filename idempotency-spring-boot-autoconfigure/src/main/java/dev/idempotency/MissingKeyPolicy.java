@@ -22,9 +22,13 @@ public enum MissingKeyPolicy {
 
 	/**
 	 * The offset of the record is compared with that of the last processed record of its
-	 * partition, see {@link By#OFFSET}. This protects from redelivery only, like
-	 * {@link #RECORD_COORDINATES}, but the store keeps one row for each partition instead
-	 * of one for each record. Not for all listeners.
+	 * partition, which the transaction of the listener updates. This protects from
+	 * redelivery only, like {@link #RECORD_COORDINATES}, but the store keeps one row for
+	 * each partition instead of one for each record. It requires transactional mode, a
+	 * synchronous method that returns nothing, and records that are processed in the
+	 * order of their partition: no retry topics and no asynchronous acknowledgments. A
+	 * listener that sets this policy and declares no key compares offsets only, even if
+	 * its records have the headers of a key.
 	 */
 	OFFSET,
 

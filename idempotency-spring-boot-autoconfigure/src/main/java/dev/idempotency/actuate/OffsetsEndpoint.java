@@ -11,7 +11,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 
-import dev.idempotency.By;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.OffsetMarks.StoredMark;
@@ -19,8 +19,8 @@ import dev.idempotency.template.IdempotencyAdmin;
 
 /**
  * {@link Endpoint @Endpoint} that lists the marks of listeners whose records are
- * recognized {@linkplain By#OFFSET by their offsets}, and lowers them. Read operations
- * are allowed by default, write operations only with
+ * recognized {@linkplain MissingKeyPolicy#OFFSET by their offsets}, and lowers them. Read
+ * operations are allowed by default, write operations only with
  * {@code management.endpoint.idempotencyoffsets.access} set to {@code unrestricted}.
  *
  * @since 0.1.0

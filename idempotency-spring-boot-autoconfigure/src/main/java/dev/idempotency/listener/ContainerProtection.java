@@ -36,7 +36,6 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.ProtectedListeners.ProtectedListener;
@@ -138,7 +137,7 @@ final class ContainerProtection {
 				mainScope.markRetried();
 			}
 			else {
-				logRegistration(container, scope, listenerSettings, annotation.by());
+				logRegistration(container, scope, listenerSettings);
 			}
 			if (main == container) {
 				mainScopes(endpoint.getId()).put(method, scope);
@@ -154,7 +153,7 @@ final class ContainerProtection {
 				lookAhead(container, factory);
 			}
 			this.listenerScopes.add(scope, listenerSettings.template());
-			if (annotation.by() == By.KEY) {
+			if (!listenerSettings.operations().isKeyless()) {
 				this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
 						listenerSettings.retention());
 			}
@@ -198,7 +197,7 @@ final class ContainerProtection {
 		TopicIdentities identities = new TopicIdentities(ContainerProtection::noTopicId);
 		ListenerSettings listenerSettings = this.settings.create(annotation, function.method(), function.targetClass(),
 				function.name(), function.result(), shape, scope, new OffsetChoice(container, true, identities, true));
-		logRegistration(container, scope, listenerSettings, annotation.by());
+		logRegistration(container, scope, listenerSettings);
 		this.listenerScopes
 			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
 		warn(function.method(), scope, listenerSettings);
@@ -273,12 +272,12 @@ final class ContainerProtection {
 	}
 
 	// Several beans of one class have the same listener.
-	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings,
-			By by) {
+	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
 		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
 				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().name() + "'"
 				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
-				+ ((by == By.OFFSET) ? ", by offset" : ", retention " + DurationSetting.text(settings.retention()));
+				+ (settings.operations().isKeyless() ? ", by offset, keys in headers are ignored"
+						: ", retention " + DurationSetting.text(settings.retention()));
 		if (this.logged.add(line)) {
 			logger.info(line);
 		}

@@ -107,13 +107,12 @@ public final class ListenerSettingsFactory {
 		if (expressions.hasFingerprint()) {
 			requireSerialization("declares a fingerprint", name);
 		}
-		MissingKeyPolicy onMissingKey = offsets.choose(annotation, onMissingKey(annotation, expressions),
+		MissingKeyPolicy onMissingKey = offsets.choose(expressions, onMissingKey(annotation, expressions),
 				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
 				store.template()::offsetProblem);
-		OperationResolver operations = new OperationResolver(
-				new OperationResolver.Settings(name, mode, lease.value(), retention.value(), this.defaults.keyHeaders(),
-						onMissingKey),
-				expressions, scope, this.serialization, this.observers, annotation.by(), offsets.positions());
+		OperationResolver operations = new OperationResolver(new OperationResolver.Settings(name, mode, lease.value(),
+				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
+				this.observers, offsets.positions());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
 				operations, codec(result, name), store.template(), store.timeout(),
 				DeclinedFailures.of(annotation.declineFor(), name), this.observers);

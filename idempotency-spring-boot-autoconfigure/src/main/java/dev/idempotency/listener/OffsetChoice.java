@@ -10,13 +10,11 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.ConsumerSeekAware;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.util.StringUtils;
 
-import dev.idempotency.By;
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.key.OffsetPositions;
 
@@ -43,21 +41,22 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 	/**
 	 * Choose the policy for records without a key.
 	 */
-	MissingKeyPolicy choose(Idempotent annotation, MissingKeyPolicy policy, Listener listener,
+	MissingKeyPolicy choose(ListenerExpressions expressions, MissingKeyPolicy policy, Listener listener,
 			Supplier<@Nullable String> offsetProblem) {
-		boolean required = annotation.by() == By.OFFSET || policy == MissingKeyPolicy.OFFSET;
+		boolean required = policy == MissingKeyPolicy.OFFSET;
 		if (!required && policy != MissingKeyPolicy.DEFAULT) {
 			return policy;
 		}
-		if (annotation.by() == By.OFFSET) {
-			checkAttributes(annotation, listener.name());
+		if (expressions.isKeyless() && expressions.hasFingerprint()) {
+			throw new IdempotencyConfigurationException(
+					REFUSED.formatted(listener.name(), "its @Idempotent sets 'fingerprint', which needs keys"),
+					"Remove 'fingerprint', or set 'key' of @Idempotent.");
 		}
 		String problem = orderProblem(listener);
 		if (problem == null && !required && mayMove(listener)) {
 			return MissingKeyPolicy.RECORD_COORDINATES;
 		}
-		String action = "Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES "
-				+ "and remove 'by'.";
+		String action = "Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.";
 		if (problem == null) {
 			String store = offsetProblem.get();
 			if (store != null && !required) {
@@ -73,23 +72,11 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 		if (problem != null) {
 			return MissingKeyPolicy.RECORD_COORDINATES;
 		}
-		if (annotation.by() == By.OFFSET || !StringUtils.hasText(annotation.key())) {
+		if (!expressions.hasKey()) {
 			this.identities.markNeeded();
 		}
 		listener.scope().compareOffsets(required);
 		return MissingKeyPolicy.OFFSET;
-	}
-
-	private static void checkAttributes(Idempotent annotation, String where) {
-		String unused = StringUtils.hasText(annotation.key()) ? "key"
-				: StringUtils.hasText(annotation.version()) ? "version"
-						: StringUtils.hasText(annotation.fingerprint()) ? "fingerprint"
-								: (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) ? "onMissingKey" : null;
-		if (unused != null) {
-			throw new IdempotencyConfigurationException(
-					REFUSED.formatted(where, "its @Idempotent also sets '" + unused + "', which needs keys"),
-					"Remove '" + unused + "' or 'by' of @Idempotent.");
-		}
 	}
 
 	private @Nullable String orderProblem(Listener listener) {

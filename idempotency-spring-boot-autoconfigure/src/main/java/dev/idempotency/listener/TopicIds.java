@@ -66,7 +66,7 @@ final class TopicIds implements DisposableBean {
 				+ reason + "), so it is not known whether offsets belong to this topic or to one that was deleted. "
 				+ "Its records are redelivered until the id is known. Allow the user of the consumer to describe the "
 				+ "topic, on brokers of version 2.8 or later; or recognize records by keys: set "
-				+ "'idempotency.key.on-missing' to 'record-coordinates', and remove 'by' of @Idempotent", cause);
+				+ "'idempotency.key.on-missing', or 'onMissingKey' of @Idempotent, to 'record-coordinates'", cause);
 	}
 
 	private synchronized Admin client(Map<String, Object> consumer) {

@@ -15,8 +15,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
@@ -204,7 +204,7 @@ class GrantTests {
 			this.outbox.send("grants-sent", value, value);
 		}
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "grants-offsets", groupId = "grants")
 		void offsets(String value) {
 			effect(value);

@@ -32,8 +32,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.test.EmbeddedKafkaBroker;
 import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.TestApp;
@@ -170,7 +170,7 @@ class KafkaGrantTests {
 			this.outbox.send("receipts", value, value);
 		}
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "shipments", groupId = "ledger")
 		void ship(String value) {
 			this.jdbc.update("INSERT INTO effect VALUES (?)", value);

@@ -16,8 +16,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.stereotype.Component;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -78,7 +78,7 @@ class OffsetExampleTests {
 			this.jdbc = jdbc;
 		}
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "movements", groupId = "stock")
 		void move(ConsumerRecord<String, String> movement) {
 			this.jdbc.update("UPDATE stock SET quantity = quantity + ? WHERE article = ?",

@@ -31,8 +31,8 @@ import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.OffsetMark;
@@ -50,7 +50,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link By#OFFSET} on a real broker and PostgreSQL.
+ * Tests for {@link MissingKeyPolicy#OFFSET} on a real broker and PostgreSQL.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class OffsetListenerTests {
@@ -81,8 +81,9 @@ class OffsetListenerTests {
 
 	@Test
 	@Tag("promise-3")
-	void redeliveredRecordIsSkippedAndThePartitionHasOneRow() {
-		this.app.send("single", "- - - -", "- -");
+	void redeliveredRecordIsSkippedAndThePartitionHasOneRowWhateverTheHeaders() {
+		// Two records have the same key in a header.
+		this.app.send("single", "- a - a", "- -");
 		process("single");
 		assertThat(this.listeners.single).hasSize(6);
 		redeliver("single");
@@ -270,7 +271,7 @@ class OffsetListenerTests {
 	@Test
 	@Tag("promise-3")
 	void recordWithoutKeyOfAListenerWithAKeyExpressionIsReadAgainWhenItsTopicIsKnown() {
-		this.app.send("expression", "- - -", "- -");
+		this.app.send("expression", "- a - a", "- -");
 		process("expression");
 		redeliver("expression");
 		assertThat(effects("expression")).containsExactlyInAnyOrder("0", "1", "2", "1/0", "1/1");
@@ -370,7 +371,7 @@ class OffsetListenerTests {
 			return (record.partition() > 0) ? record.partition() + "/" + record.offset() : "" + record.offset();
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-single")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-single")
 		@KafkaListener(id = "${prefix}-single", topics = "${prefix}-single")
 		void single(ConsumerRecord<String, String> record) {
 			this.single.add(at(record));
@@ -384,7 +385,7 @@ class OffsetListenerTests {
 			this.keyless.add(at(record));
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-failing")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-failing")
 		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-failing")
 		void failing(ConsumerRecord<String, String> record) {
 			this.failing.add(at(record));
@@ -394,7 +395,7 @@ class OffsetListenerTests {
 			}
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-batch")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-batch")
 		@KafkaListener(id = "${prefix}-batch", topics = "${prefix}-batch", batch = "true")
 		void batch(List<ConsumerRecord<String, String>> records) {
 			for (int i = 0; i < records.size(); i++) {
@@ -411,7 +412,7 @@ class OffsetListenerTests {
 			records.forEach((record) -> insert("mixed", record));
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-refusing")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-refusing")
 		@KafkaListener(id = "${prefix}-refusing", topics = "${prefix}-refusing", batch = "true")
 		void refusing(List<ConsumerRecord<String, String>> records) {
 			for (int i = 0; i < records.size(); i++) {
@@ -423,7 +424,7 @@ class OffsetListenerTests {
 			}
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-refusingone")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-refusingone")
 		@KafkaListener(id = "${prefix}-refusingone", topics = "${prefix}-refusingone")
 		void refusingone(ConsumerRecord<String, String> record) {
 			insert("refusingone", record);
@@ -432,48 +433,48 @@ class OffsetListenerTests {
 			}
 		}
 
-		@Idempotent(key = "#headers['none']", scope = "${prefix}-expression")
+		@Idempotent(key = "#headers['none']", onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-expression")
 		@KafkaListener(id = "${prefix}-expression", topics = "${prefix}-expression", batch = "true")
 		void expression(List<ConsumerRecord<String, String>> records) {
 			records.forEach((record) -> insert("expression", record));
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-zombie")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-zombie")
 		@KafkaListener(id = "${prefix}-zombie", topics = "${prefix}-zombie")
 		void zombie(ConsumerRecord<String, String> record) {
 			this.zombie.add(at(record));
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-stopped")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-stopped")
 		@KafkaListener(id = "${prefix}-stopped", topics = "${prefix}-stopped")
 		void stopped(ConsumerRecord<String, String> record) {
 			this.stopped.add(at(record));
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-running")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-running")
 		@KafkaListener(id = "${prefix}-running", topics = "${prefix}-running")
 		void running(ConsumerRecord<String, String> record) {
 			this.running.add(at(record));
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-reset")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-reset")
 		@KafkaListener(id = "${prefix}-reset", topics = "${prefix}-reset", batch = "true")
 		void reset(List<String> values) {
 			this.reset.addAndGet(values.size());
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-calls")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-calls")
 		@KafkaListener(id = "${prefix}-calls", topics = "${prefix}-calls")
 		void calls(String value) {
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-batchcalls")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-batchcalls")
 		@KafkaListener(id = "${prefix}-batchcalls", topics = "${prefix}-batchcalls", batch = "true")
 		void batchcalls(List<String> values) {
 			this.batches.incrementAndGet();
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "${prefix}-manual")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "${prefix}-manual")
 		@KafkaListener(id = "${prefix}-manual", topics = "${prefix}-manual", properties = "max.poll.records=10",
 				containerPostProcessor = "manual")
 		void manual(ConsumerRecord<String, String> record, Acknowledgment acknowledgment) {

@@ -22,7 +22,6 @@ import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.support.Acknowledgment;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
@@ -48,10 +47,7 @@ class OffsetStartupTests {
 					Retried     | it has a retry topic, whose records are processed after later ones.
 					Dead        | its method handles dead letters, which may be sent again in another order.
 					AsyncAcks   | its container has 'asyncAcks', which acknowledges records in any order.
-					Key         | its @Idempotent also sets 'key', which needs keys.
-					Fingerprint | its @Idempotent also sets 'fingerprint', which needs keys.
-					Policy      | its @Idempotent also sets 'onMissingKey', which needs keys.
-					Missing     | its method returns a value, which is not stored for each record.
+					Fingerprint | its @Idempotent sets 'fingerprint', which needs keys.
 					Shared      | its scope 'shared' is also that of a listener of another consumer group""")
 	void listenerWhoseOffsetsCannotBeComparedIsRefused(String listener, String reason) throws Exception {
 		Class<?> type = Class.forName(OffsetStartupTests.class.getName() + "$" + listener);
@@ -77,7 +73,7 @@ class OffsetStartupTests {
 
 	static class Plain {
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
@@ -86,7 +82,7 @@ class OffsetStartupTests {
 
 	static class Async {
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "topic", groupId = "group")
 		CompletableFuture<Void> listen(String value) {
 			return CompletableFuture.completedFuture(null);
@@ -96,7 +92,7 @@ class OffsetStartupTests {
 
 	static class Leased {
 
-		@Idempotent(by = By.OFFSET, mode = Mode.LEASED)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, mode = Mode.LEASED)
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
@@ -105,7 +101,7 @@ class OffsetStartupTests {
 
 	static class Returning {
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "topic", groupId = "group")
 		String listen(String value) {
 			return value;
@@ -115,7 +111,7 @@ class OffsetStartupTests {
 
 	static class Batch {
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "topic", groupId = "group", batch = "true")
 		List<String> listen(List<String> values) {
 			return values;
@@ -125,7 +121,7 @@ class OffsetStartupTests {
 
 	static class Retried {
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@RetryableTopic(attempts = "3", autoCreateTopics = "false")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
@@ -141,7 +137,7 @@ class OffsetStartupTests {
 		}
 
 		@DltHandler
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		void dead(String value) {
 		}
 
@@ -149,7 +145,7 @@ class OffsetStartupTests {
 
 	static class AsyncAcks {
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "topic", groupId = "group", containerPostProcessor = "asyncAcks")
 		void listen(String value, Acknowledgment acknowledgment) {
 		}
@@ -164,51 +160,23 @@ class OffsetStartupTests {
 
 	}
 
-	static class Key {
-
-		@Idempotent(by = By.OFFSET, key = "#payload")
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
 	static class Fingerprint {
 
-		@Idempotent(by = By.OFFSET, fingerprint = "#payload")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, fingerprint = "#payload")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
-		}
-
-	}
-
-	static class Policy {
-
-		@Idempotent(by = By.OFFSET, onMissingKey = MissingKeyPolicy.REJECT)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	static class Missing {
-
-		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
-		@KafkaListener(topics = "topic", groupId = "group")
-		String listen(String value) {
-			return value;
 		}
 
 	}
 
 	static class Shared {
 
-		@Idempotent(by = By.OFFSET, scope = "shared")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "shared")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
 
-		@Idempotent(by = By.OFFSET, scope = "shared")
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET, scope = "shared")
 		@KafkaListener(topics = "topic", groupId = "other")
 		void other(String value) {
 		}

@@ -2,8 +2,8 @@ package dev.idempotency.listener;
 
 import org.springframework.kafka.annotation.KafkaListener;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 
@@ -48,7 +48,7 @@ class RecordCrashListeners {
 		}
 	}
 
-	@Idempotent(by = By.OFFSET)
+	@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 	@KafkaListener(topics = "${topic}-offset-before-commit", groupId = "${topic}-offset-before-commit")
 	void offsetBeforeCommit(String value) {
 		effect("offset-before-commit", value);
@@ -57,7 +57,7 @@ class RecordCrashListeners {
 		}
 	}
 
-	@Idempotent(by = By.OFFSET)
+	@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 	@KafkaListener(topics = "${topic}-offset-after-commit", groupId = "${topic}-offset-after-commit")
 	void offsetAfterCommit(String value) {
 		effect("offset-after-commit", value);

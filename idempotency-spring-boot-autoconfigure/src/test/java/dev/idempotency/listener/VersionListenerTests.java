@@ -37,7 +37,6 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.messaging.handler.annotation.SendTo;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.StalePolicy;
@@ -200,8 +199,7 @@ class VersionListenerTests {
 
 	@ParameterizedTest
 	@CsvSource({ "WithoutKey, has a version but no key", "Fraction, which is not a whole number of 64 bits",
-			"Local, which is not a whole number of 64 bits", "WithOffset, also sets 'version'",
-			"ManualBatch, has a version and an Acknowledgment" })
+			"Local, which is not a whole number of 64 bits", "ManualBatch, has a version and an Acknowledgment" })
 	@Tag("promise-12")
 	void versionThatCannotBeComparedIsRefusedAtTheStart(String listener, String message) throws Exception {
 		Class<?> type = Class.forName(getClass().getName() + "$" + listener);
@@ -235,15 +233,6 @@ class VersionListenerTests {
 		@Idempotent(key = "#record.key()", version = "#payload.local")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(@Payload Change payload) {
-		}
-
-	}
-
-	static class WithOffset {
-
-		@Idempotent(by = By.OFFSET, version = "#record.offset()")
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
 		}
 
 	}

@@ -33,9 +33,9 @@ import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.By;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
@@ -249,7 +249,7 @@ class ResolvedKeysTests {
 			throw new AssertionError();
 		}
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(id = "positioned", topics = "${topic}", groupId = "${topic}-o")
 		void positioned(ConsumerRecord<String, String> record) {
 			throw new AssertionError();

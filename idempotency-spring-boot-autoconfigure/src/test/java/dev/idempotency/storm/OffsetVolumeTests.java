@@ -22,8 +22,8 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.transaction.annotation.Transactional;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -172,13 +172,13 @@ class OffsetVolumeTests {
 			return listener.equals("protected") ? this.guarded : this.unguarded;
 		}
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(id = "volume", topics = "${topic}", groupId = "${topic}", batch = "true", concurrency = "2")
 		void volume(List<String> values) {
 			this.volume.addAndGet(values.size());
 		}
 
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		@Transactional
 		@KafkaListener(id = "protected", topics = "${topic}", groupId = "${topic}protected")
 		void guarded(ConsumerRecord<String, String> record) {

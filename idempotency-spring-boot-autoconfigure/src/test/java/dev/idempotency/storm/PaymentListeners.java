@@ -13,8 +13,8 @@ import org.springframework.beans.factory.annotation.Value;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
 
-import dev.idempotency.By;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
@@ -92,7 +92,7 @@ final class PaymentListeners {
 			this.charges = charges;
 		}
 
-		@Idempotent(mode = Mode.TRANSACTIONAL, by = By.OFFSET)
+		@Idempotent(mode = Mode.TRANSACTIONAL, onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}")
 		void pay(String payment) {
 			this.charges.join(Charge.of(payment, IdempotentExecution.current()));
@@ -111,7 +111,7 @@ final class PaymentListeners {
 			this.charges = charges;
 		}
 
-		@Idempotent(mode = Mode.TRANSACTIONAL, by = By.OFFSET)
+		@Idempotent(mode = Mode.TRANSACTIONAL, onMissingKey = MissingKeyPolicy.OFFSET)
 		@KafkaListener(topics = "${topic}", groupId = "${topic}", batch = "true")
 		void pay(List<ConsumerRecord<String, String>> payments) {
 			charge(payments, this.charges::join);

@@ -33,9 +33,9 @@ import org.springframework.messaging.Message;
 import org.springframework.messaging.support.GenericMessage;
 import reactor.core.publisher.Flux;
 
-import dev.idempotency.By;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.FunctionProtection;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -201,7 +201,7 @@ class FunctionStartupTests {
 		}
 
 		@Bean
-		@Idempotent(by = By.OFFSET)
+		@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
 		Consumer<String> byOffset() {
 			return valid();
 		}

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.util.StringValueResolver;
 
-import dev.idempotency.By;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 
 /**
  * The expressions of the {@link Idempotent} annotation of one listener method, parsed and
@@ -33,6 +33,8 @@ public final class ListenerExpressions {
 	private final @Nullable RecordExpression condition;
 
 	private final boolean usesPayload;
+
+	private final boolean keyless;
 
 	/**
 	 * Parse and check the expressions.
@@ -56,12 +58,13 @@ public final class ListenerExpressions {
 				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint", listener, types);
 		RecordExpression version = deadLetter ? null
 				: parse(placeholders.resolveStringValue(annotation.version()), "version", listener, types);
-		if (version != null && this.key == null && annotation.by() == By.KEY) {
+		if (version != null && this.key == null) {
 			throw new IdempotencyConfigurationException("@Idempotent on " + listener
 					+ " has a version but no key. The versions of different entities would not be told apart, and those "
 					+ "of one entity not compared.",
 					"Set 'key' to the identity of the entity whose state the records replace.");
 		}
+		this.keyless = this.key == null && annotation.onMissingKey() == MissingKeyPolicy.OFFSET;
 		this.versions = (version != null) ? new RecordVersions(version, annotation.onStale()) : null;
 		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition", listener, types);
 		this.usesPayload = variables().stream()
@@ -86,6 +89,22 @@ public final class ListenerExpressions {
 					+ " The annotation of the class applies to all its listener methods: if the expression is meant for "
 					+ "the other methods, annotate this method with @Idempotent of its own.");
 		}
+	}
+
+	/**
+	 * Whether the annotation declares a key.
+	 * @return whether there is an expression for the key
+	 */
+	public boolean hasKey() {
+		return this.key != null;
+	}
+
+	/**
+	 * Whether the annotation declares that the records have no key.
+	 * @return whether offsets are compared only
+	 */
+	public boolean isKeyless() {
+		return this.keyless;
 	}
 
 	/**

@@ -242,8 +242,7 @@ public final class ListenerScope {
 			throw new IdempotencyConfigurationException(
 					"The idempotent listener " + where + " is to recognize its records by their offsets, but " + reason
 							+ ".",
-					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES and "
-							+ "remove 'by'.");
+					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.");
 		}
 		this.comparesOffsets = false;
 	}

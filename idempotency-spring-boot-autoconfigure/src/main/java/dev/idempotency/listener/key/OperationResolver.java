@@ -9,7 +9,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
 
-import dev.idempotency.By;
 import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
@@ -51,8 +50,6 @@ public final class OperationResolver {
 
 	private final Observers observers;
 
-	private final By by;
-
 	private final @Nullable OffsetPositions positions;
 
 	private final @Nullable RateLimitedWarnings warnings;
@@ -65,33 +62,16 @@ public final class OperationResolver {
 	 * @param serialization serializes the content of the fingerprint; required if the
 	 * expressions have a fingerprint
 	 * @param observers notified of missing keys and of records that are rejected
+	 * @param positions supplies positions, required by {@link MissingKeyPolicy#OFFSET}
 	 */
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, Observers observers) {
-		this(settings, expressions, scope, serialization, observers, By.KEY, null);
-	}
-
-	/**
-	 * Create a resolver for a listener method whose records may have no key.
-	 * @param settings the settings of the method
-	 * @param expressions the expressions of the method
-	 * @param scope the scope of the records
-	 * @param serialization serializes the content of the fingerprint; required if the
-	 * expressions have a fingerprint
-	 * @param observers notified of missing keys and of records that are rejected
-	 * @param by the way in which records are recognized
-	 * @param positions supplies positions, required by {@link By#OFFSET} and by
-	 * {@link MissingKeyPolicy#OFFSET}
-	 */
-	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, Observers observers, By by, @Nullable OffsetPositions positions) {
-		this(settings, expressions, scope, serialization, observers, by, positions, new RateLimitedWarnings());
+			@Nullable Serialization serialization, Observers observers, @Nullable OffsetPositions positions) {
+		this(settings, expressions, scope, serialization, observers, positions, new RateLimitedWarnings());
 	}
 
 	private OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, Observers observers, By by, @Nullable OffsetPositions positions,
+			@Nullable Serialization serialization, Observers observers, @Nullable OffsetPositions positions,
 			@Nullable RateLimitedWarnings warnings) {
-		this.by = by;
 		this.positions = positions;
 		this.warnings = warnings;
 		this.settings = settings;
@@ -112,7 +92,15 @@ public final class OperationResolver {
 	 */
 	public OperationResolver silent(OffsetPositions silentPositions) {
 		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization, Observers.none(),
-				this.by, silentPositions, null);
+				silentPositions, null);
+	}
+
+	/**
+	 * Whether the records have no key.
+	 * @return whether offsets are compared only
+	 */
+	public boolean isKeyless() {
+		return this.expressions.isKeyless();
 	}
 
 	/**
@@ -204,7 +192,7 @@ public final class OperationResolver {
 		if (isExcluded(context, origin)) {
 			return new Resolution(origin, null, true);
 		}
-		if (this.by == By.OFFSET) {
+		if (this.expressions.isKeyless()) {
 			return new Resolution(origin, positioned(record, origin), false);
 		}
 		String key;
@@ -301,10 +289,11 @@ public final class OperationResolver {
 				return null;
 			}
 			case OFFSET -> {
-				warn(reason,
-						description + "Its offset is compared with that of the last processed record "
-								+ "of its partition: a redelivery is recognized, but a copy that is sent again is not. "
-								+ action + ", or set 'by' of @Idempotent to OFFSET if no record is sent twice",
+				warn(reason, description + "Its offset is compared with that of the last processed record "
+						+ "of its partition: a redelivery is recognized, but a copy that is sent again is not. "
+						+ action
+						+ (this.expressions.hasKey() ? ""
+								: ", or set 'onMissingKey' of @Idempotent to OFFSET if no record is sent twice"),
 						problem.getCause());
 				return null;
 			}

@@ -106,7 +106,7 @@ class OperationResolverTests {
 				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy);
 		return new OperationResolver(settings, expressions,
 				ListenerScope.of(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), new TextSerialization(),
-				new Observers(List.of(this.listener), List.of()));
+				new Observers(List.of(this.listener), List.of()), null);
 	}
 
 	private Resolution resolve(String method, @Nullable Object... arguments) {
