@@ -136,10 +136,8 @@ public final class IdempotencyEndpoint {
 		}
 	}
 
-	/**
-	 * List the completions of this instance that are still to be recorded, without the
-	 * store.
-	 */
+	// List the completions of this instance that are still to be recorded, without
+	// the store.
 	RecordList stuckWithoutStore(@Nullable String store, @Nullable String error) {
 		return new RecordList(false, null, List.of(), PendingDescriptor.of(admin(store).unrecorded()), error);
 	}

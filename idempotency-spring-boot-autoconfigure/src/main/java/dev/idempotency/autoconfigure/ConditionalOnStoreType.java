@@ -34,9 +34,6 @@ import dev.idempotency.autoconfigure.ConditionalOnStoreType.OnStoreType;
 	 */
 	boolean candidate() default true;
 
-	/**
-	 * Reads the properties of all stores.
-	 */
 	final class OnStoreType extends SpringBootCondition {
 
 		@Override

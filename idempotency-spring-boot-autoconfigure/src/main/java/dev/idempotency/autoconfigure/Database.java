@@ -26,16 +26,23 @@ final class Database {
 	}
 
 	static DataSource find(ListableBeanFactory beanFactory, @Nullable String name, String property) {
-		DataSource dataSource = (name != null) ? named(beanFactory, name, DataSource.class, property)
-				: beanFactory.getBeanProvider(DataSource.class).getIfUnique();
-		if (dataSource == null) {
-			throw new IdempotencyConfigurationException(
-					"There are several DataSource beans for the idempotency store or the outbox: "
-							+ List.of(beanFactory.getBeanNamesForType(DataSource.class)) + ".",
-					"Set '" + property + "' to one of them, or mark one as @Primary.");
-		}
+		DataSource dataSource = find(beanFactory, DataSource.class, "the idempotency store or the outbox", name,
+				property);
 		JdbcSchemaValidation.requireTarget(dataSource);
 		return dataSource;
+	}
+
+	static <T> T find(ListableBeanFactory beanFactory, Class<T> type, String user, @Nullable String name,
+			String property) {
+		T bean = (name != null) ? named(beanFactory, name, type, property)
+				: beanFactory.getBeanProvider(type).getIfUnique();
+		if (bean == null) {
+			throw new IdempotencyConfigurationException(
+					"There are several " + type.getSimpleName() + " beans for " + user + ": "
+							+ List.of(beanFactory.getBeanNamesForType(type)) + ".",
+					"Set '" + property + "' to one of them, or mark one as @Primary.");
+		}
+		return bean;
 	}
 
 	static <T> T named(ListableBeanFactory beanFactory, String name, Class<T> type, String property) {
@@ -49,9 +56,6 @@ final class Database {
 		return beanFactory.getBean(name, type);
 	}
 
-	/**
-	 * Return the {@link DataSource} with which migrations run.
-	 */
 	static DataSource migrations(ConfigurableListableBeanFactory beanFactory, DataSource dataSource) {
 		requireFlyway(beanFactory.getBeanClassLoader());
 		if (!ClassUtils.isPresent(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())) {

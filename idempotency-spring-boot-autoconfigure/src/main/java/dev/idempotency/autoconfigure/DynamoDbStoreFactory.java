@@ -1,7 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.util.List;
-
 import org.springframework.beans.factory.ListableBeanFactory;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 
@@ -40,8 +38,9 @@ final class DynamoDbStoreFactory implements IdempotencyStoreFactory {
 	public IdempotencyStore create(Definition definition) {
 		requireFittingResults();
 		DynamoDb settings = definition.dynamodb();
-		return new DynamoDbIdempotencyStore(find(settings, definition.property("dynamodb.client")), settings.table(),
-				definition.timeout(), settings.maxClockSkew());
+		DynamoDbClient client = Database.find(this.beanFactory, DynamoDbClient.class, "the idempotency store",
+				settings.client(), definition.property("dynamodb.client"));
+		return new DynamoDbIdempotencyStore(client, settings.table(), definition.timeout(), settings.maxClockSkew());
 	}
 
 	private void requireFittingResults() {
@@ -52,20 +51,6 @@ final class DynamoDbStoreFactory implements IdempotencyStoreFactory {
 					"Set 'idempotency.result.maximum-size' to " + DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toKilobytes()
 							+ "KB or less.");
 		}
-	}
-
-	private DynamoDbClient find(DynamoDb settings, String property) {
-		if (settings.client() != null) {
-			return Database.named(this.beanFactory, settings.client(), DynamoDbClient.class, property);
-		}
-		DynamoDbClient client = this.beanFactory.getBeanProvider(DynamoDbClient.class).getIfUnique();
-		if (client == null) {
-			throw new IdempotencyConfigurationException(
-					"There are several DynamoDbClient beans for the idempotency store: "
-							+ List.of(this.beanFactory.getBeanNamesForType(DynamoDbClient.class)) + ".",
-					"Set '" + property + "' to one of them, or mark one as @Primary.");
-		}
-		return client;
 	}
 
 }

@@ -29,9 +29,6 @@ final class HandlerTransactions implements BiFunction<TransactionAttribute, Clas
 		this.store = store;
 	}
 
-	/**
-	 * Describe the transaction manager of a handler if it is not that of the store.
-	 */
 	@Override
 	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {
 		String qualifier = attribute.getQualifier();

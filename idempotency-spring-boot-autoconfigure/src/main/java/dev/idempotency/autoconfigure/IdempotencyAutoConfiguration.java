@@ -136,9 +136,6 @@ public final class IdempotencyAutoConfiguration {
 		return caches.create();
 	}
 
-	/**
-	 * The circuit breakers around the stores.
-	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(CircuitBreaker.class)
 	@ConditionalOnBooleanProperty(name = "idempotency.circuit-breaker.enabled", matchIfMissing = true)
@@ -193,9 +190,6 @@ public final class IdempotencyAutoConfiguration {
 
 	}
 
-	/**
-	 * Results and fingerprints in JSON.
-	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(JsonMapper.class)
 	static class Json {
@@ -265,18 +259,12 @@ public final class IdempotencyAutoConfiguration {
 
 	}
 
-	/**
-	 * Finds the transaction manager of a store's database.
-	 */
 	interface StoreTransactions {
 
 		@Nullable PlatformTransactionManager find(IdempotencyStore store, Definition definition);
 
 	}
 
-	/**
-	 * Creates the circuit breaker of a store.
-	 */
 	interface StoreCircuits {
 
 		StoreCircuit create(String store);

@@ -35,9 +35,6 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 						+ "Spring Cloud AWS");
 	}
 
-	/**
-	 * The stores and the checks of their tables.
-	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(DynamoDbClient.class)
 	static class Stores {

@@ -27,9 +27,6 @@ public final class IdempotencyMemoryAutoConfiguration {
 		return new Factory();
 	}
 
-	/**
-	 * Creates in-memory stores.
-	 */
 	private static final class Factory implements IdempotencyStoreFactory {
 
 		private static final Log logger = LogFactory.getLog(IdempotencyMemoryAutoConfiguration.class);

@@ -32,9 +32,6 @@ import dev.idempotency.outbox.OutboxStore;
 @ConditionalOnIdempotency
 public final class IdempotencyMicrometerAutoConfiguration {
 
-	/**
-	 * The meters.
-	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(MeterRegistry.class)
 	@ConditionalOnBean(MeterRegistry.class)
@@ -56,9 +53,6 @@ public final class IdempotencyMicrometerAutoConfiguration {
 
 	}
 
-	/**
-	 * The tags of observations and the tracing of messages.
-	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(ObservationRegistry.class)
 	@ConditionalOnBean(ObservationRegistry.class)

@@ -42,9 +42,7 @@ public final class IdempotencyOutboxAutoConfiguration {
 						+ ", or set 'idempotency.outbox.enabled' to 'false'.");
 	}
 
-	/**
-	 * Create the task that requests the publication of committed messages.
-	 */
+	// Create the task that requests the publication of committed messages.
 	static Runnable wakeUp(ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
 		return () -> {
 			relay.ifAvailable(OutboxRelay::wake);

@@ -118,9 +118,7 @@ final class JdbcTransactionManagers {
 		}
 	}
 
-	/**
-	 * Return the object that a transaction manager binds connections to.
-	 */
+	// Return the object that a transaction manager binds connections to.
 	static DataSource managed(@Nullable PlatformTransactionManager manager, DataSource dataSource) {
 		DataSource managed = (manager != null) ? dataSource(manager) : null;
 		return (managed != null) ? managed : dataSource;

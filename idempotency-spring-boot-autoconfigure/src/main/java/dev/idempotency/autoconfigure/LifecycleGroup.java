@@ -9,7 +9,7 @@ import org.springframework.context.SmartLifecycle;
  * Starts and stops several components in one phase. The components are not beans, so that
  * they cannot replace or hide beans of the same type. The group may be empty.
  */
-final class LifecycleGroup implements SmartLifecycle {
+class LifecycleGroup implements SmartLifecycle {
 
 	private final int phase;
 
@@ -18,6 +18,10 @@ final class LifecycleGroup implements SmartLifecycle {
 	LifecycleGroup(int phase, List<? extends Lifecycle> members) {
 		this.phase = phase;
 		this.members = List.copyOf(members);
+	}
+
+	final List<? extends Lifecycle> members() {
+		return this.members;
 	}
 
 	@Override

@@ -210,9 +210,6 @@ class OutboxConfiguration {
 		};
 	}
 
-	/**
-	 * The relay of this instance.
-	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnProperty(name = "idempotency.outbox.relay", havingValue = "embedded", matchIfMissing = true)
 	static class Embedded {

@@ -1,7 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.util.List;
-
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -43,7 +41,8 @@ final class RedisStoreFactory implements IdempotencyStoreFactory {
 	@Override
 	public IdempotencyStore create(Definition definition) {
 		Redis redis = definition.redis();
-		RedisConnectionFactory factory = find(redis, definition.property("redis.connection-factory"));
+		RedisConnectionFactory factory = Database.find(this.beanFactory, RedisConnectionFactory.class,
+				"the idempotency store", redis.connectionFactory(), definition.property("redis.connection-factory"));
 		if (!(factory instanceof LettuceConnectionFactory lettuce)) {
 			throw new IdempotencyConfigurationException(
 					"The Redis idempotency store requires Lettuce, but the RedisConnectionFactory bean is a "
@@ -61,20 +60,6 @@ final class RedisStoreFactory implements IdempotencyStoreFactory {
 					"Remove '" + definition.property("redis.replicas") + "', or use Sentinel or a cluster.");
 		}
 		return new RedisIdempotencyStore(lettuce, redis.keyPrefix(), redis.replicas(), definition.timeout());
-	}
-
-	private RedisConnectionFactory find(Redis redis, String property) {
-		if (redis.connectionFactory() != null) {
-			return Database.named(this.beanFactory, redis.connectionFactory(), RedisConnectionFactory.class, property);
-		}
-		RedisConnectionFactory factory = this.beanFactory.getBeanProvider(RedisConnectionFactory.class).getIfUnique();
-		if (factory == null) {
-			throw new IdempotencyConfigurationException(
-					"There are several RedisConnectionFactory beans for the idempotency store: "
-							+ List.of(this.beanFactory.getBeanNamesForType(RedisConnectionFactory.class)) + ".",
-					"Set '" + property + "' to one of them, or mark one as @Primary.");
-		}
-		return factory;
 	}
 
 }

@@ -43,9 +43,6 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 		this.pool = pool;
 	}
 
-	/**
-	 * Create a {@link DataSource} for renewals with the configuration of a pool.
-	 */
 	static @Nullable RenewalDataSource forPool(DataSource pool, Duration timeout) {
 		DataSource target = target(pool);
 		if (target instanceof AbstractRoutingDataSource) {

@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-import org.springframework.context.SmartLifecycle;
-
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -15,42 +13,22 @@ import dev.idempotency.template.Observers;
 /**
  * Deletes the expired records of all stores that do not delete them themselves.
  */
-final class StoreCleanup implements SmartLifecycle {
-
-	private final List<CleanupJob> jobs = new ArrayList<>();
+final class StoreCleanup extends LifecycleGroup {
 
 	StoreCleanup(Map<String, IdempotencyTemplate> templates, CleanupJob.Settings settings, Observers observers) {
+		super(DEFAULT_PHASE, jobs(templates, settings, observers));
+	}
+
+	private static List<CleanupJob> jobs(Map<String, IdempotencyTemplate> templates, CleanupJob.Settings settings,
+			Observers observers) {
+		List<CleanupJob> jobs = new ArrayList<>();
 		templates.forEach((name, template) -> {
 			if (StoreTarget.of(template.store()) instanceof ExpiredRecords records) {
-				this.jobs
-					.add(new CleanupJob(name.equals(StoreNames.DEFAULT) ? records : new NamedRecords(name, records),
-							settings, observers));
+				jobs.add(new CleanupJob(name.equals(StoreNames.DEFAULT) ? records : new NamedRecords(name, records),
+						settings, observers));
 			}
 		});
-	}
-
-	List<CleanupJob> jobs() {
-		return this.jobs;
-	}
-
-	@Override
-	public void start() {
-		this.jobs.forEach(CleanupJob::start);
-	}
-
-	@Override
-	public void stop() {
-		this.jobs.forEach(CleanupJob::stop);
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.jobs.stream().anyMatch(CleanupJob::isRunning);
-	}
-
-	@Override
-	public int getPhase() {
-		return this.jobs.isEmpty() ? DEFAULT_PHASE : this.jobs.get(0).getPhase();
+		return jobs;
 	}
 
 	/**

@@ -27,9 +27,7 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 
 	static final StoreNames NONE = new StoreNames(Set.of(), Set.of(), true);
 
-	/**
-	 * The name of the store that listeners use unless they name another one.
-	 */
+	// The name of the store that listeners use unless they name another one.
 	static final String DEFAULT = "default";
 
 	private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9-]{0,39}");
@@ -51,9 +49,6 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 		return Optional.ofNullable(binder.bind(prefix + ".type", String.class).orElse(null));
 	}
 
-	/**
-	 * Whether a store may have a type.
-	 */
 	boolean mayHave(String type, boolean candidate) {
 		return (candidate && this.automatic)
 				|| this.types.stream().anyMatch((named) -> StoreSelection.isSame(type, named));

@@ -17,9 +17,6 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequirement> requirements) {
 
-	/**
-	 * Select the type of a store.
-	 */
 	IdempotencyStoreFactory select(@Nullable String type, String property) {
 		if (type != null) {
 			return this.factories.stream()
@@ -43,9 +40,6 @@ record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequire
 		return candidates.get(0);
 	}
 
-	/**
-	 * Explain why there is no store.
-	 */
 	IdempotencyConfigurationException missing(@Nullable String type, String property) {
 		if (type == null) {
 			return new IdempotencyConfigurationException(

@@ -16,6 +16,7 @@ import dev.idempotency.Internal;
 import dev.idempotency.outbox.OutboxObserver.PublishOutcome;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
+import dev.idempotency.template.Observers;
 
 /**
  * Publishes the messages of an outbox while the application runs. Any number of instances
@@ -57,17 +58,17 @@ public final class OutboxRelay extends OutboxLoop {
 	 * @param store the outbox
 	 * @param publisher sends the messages
 	 * @param settings the settings
-	 * @param listeners the listeners to notify
+	 * @param observers the observers to notify
 	 */
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, Settings settings,
-			List<OutboxObserver> listeners) {
+			List<OutboxObserver> observers) {
 		super("idempotency-outbox-relay", settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
 		this.settings = settings;
-		OutboxObserver listener = new OutboxObservers(listeners);
+		List<OutboxObserver> notified = List.copyOf(observers);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
 		Outage outage = new Outage(store.table(), settings::backOff);
-		this.helper = (other != null) ? new Helper(store, other, settings, listener, outage, this::wakeUp) : null;
-		this.worker = new Worker(store, publisher, settings, listener, outage,
+		this.helper = (other != null) ? new Helper(store, other, settings, notified, outage, this::wakeUp) : null;
+		this.worker = new Worker(store, publisher, settings, notified, outage,
 				(this.helper != null) ? this.helper::help : (backlog) -> {
 				});
 	}
@@ -200,7 +201,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final Settings settings;
 
-		private final OutboxObserver listener;
+		private final List<OutboxObserver> observers;
 
 		private final Consumer<Boolean> backlog;
 
@@ -210,12 +211,12 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final Outage outage;
 
-		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxObserver listener, Outage outage,
-				Consumer<Boolean> backlog) {
+		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, List<OutboxObserver> observers,
+				Outage outage, Consumer<Boolean> backlog) {
 			this.store = store;
 			this.publisher = publisher;
 			this.settings = settings;
-			this.listener = listener;
+			this.observers = observers;
 			this.backlog = backlog;
 			this.topics = new UnavailableTopics(store.table(), System::nanoTime);
 			this.outage = outage;
@@ -249,7 +250,7 @@ public final class OutboxRelay extends OutboxLoop {
 			catch (RuntimeException ex) {
 				return this.outage.ofDatabase(start, ex);
 			}
-			// A listener may need the connection that the claim has returned.
+			// An observer may need the connection that the claim has returned.
 			report(round);
 			return pauseAfter(round, start);
 		}
@@ -314,7 +315,8 @@ public final class OutboxRelay extends OutboxLoop {
 		}
 
 		private void report(OutboxRun.Ack ack, PublishOutcome outcome) {
-			this.listener.attempted(ack.claimed().row(), outcome, ack.elapsed());
+			Observers.notify(this.observers,
+					(observer) -> observer.attempted(ack.claimed().row(), outcome, ack.elapsed()));
 		}
 
 	}
@@ -344,11 +346,12 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private int skip;
 
-		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, OutboxObserver listener, Outage outage,
-				Runnable relay) {
+		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, List<OutboxObserver> observers,
+				Outage outage, Runnable relay) {
 			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
 			this.relay = relay;
-			this.worker = new Worker(store, publisher, settings, listener, outage, (backlog) -> this.backlog = backlog);
+			this.worker = new Worker(store, publisher, settings, observers, outage,
+					(backlog) -> this.backlog = backlog);
 		}
 
 		// A new backlog may have other keys than the previous one.

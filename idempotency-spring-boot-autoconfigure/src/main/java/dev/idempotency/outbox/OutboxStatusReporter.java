@@ -7,6 +7,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
 import dev.idempotency.Internal;
+import dev.idempotency.template.Observers;
 
 /**
  * Reads the status of an outbox every five seconds and reports it to each
@@ -24,25 +25,26 @@ public final class OutboxStatusReporter extends OutboxLoop {
 
 	private final OutboxStore store;
 
-	private final OutboxObserver listener;
+	private final List<OutboxObserver> observers;
 
 	private boolean failing;
 
 	/**
 	 * Create an observer.
 	 * @param store the outbox
-	 * @param listeners the listeners to notify
+	 * @param observers the observers to notify
 	 */
-	public OutboxStatusReporter(OutboxStore store, List<OutboxObserver> listeners) {
+	public OutboxStatusReporter(OutboxStore store, List<OutboxObserver> observers) {
 		super("idempotency-outbox-observer", GRACE);
 		this.store = store;
-		this.listener = new OutboxObservers(listeners);
+		this.observers = List.copyOf(observers);
 	}
 
 	@Override
 	Duration step() {
 		try {
-			this.listener.observed(this.store.status());
+			OutboxStore.Status status = this.store.status();
+			Observers.notify(this.observers, (observer) -> observer.observed(status));
 			this.failing = false;
 		}
 		catch (RuntimeException ex) {

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.StoredResults.Written;
 
 /**
@@ -168,13 +170,14 @@ final class AsyncSettlements implements AutoCloseable {
 	// Repeat an operation until it has completed here or elsewhere, or has failed
 	// for another reason than that it is blocked.
 	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
-			Repetition<T> repetition) {
+			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition) {
 		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
 		follow(first, repetition, future);
 		return future;
 	}
 
-	private <T> void follow(CompletableFuture<IdempotentResult<T>> execution, Repetition<T> repetition,
+	private <T> void follow(CompletableFuture<IdempotentResult<T>> execution,
+			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition,
 			CompletableFuture<IdempotentResult<T>> future) {
 		execution.whenComplete((result, error) -> {
 			OperationBlockedException blocked = OperationBlockedException.in(error);
@@ -191,7 +194,8 @@ final class AsyncSettlements implements AutoCloseable {
 		Futures.cancelling(execution, future);
 	}
 
-	private <T> void repeatLater(OperationBlockedException reason, Repetition<T> repetition,
+	private <T> void repeatLater(OperationBlockedException reason,
+			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition,
 			CompletableFuture<IdempotentResult<T>> future) {
 		long delay = Math.max(SHORTEST_DELAY.toMillis(),
 				Math.min(LONGEST_DELAY.toMillis(), reason.retryAfter().toMillis()));
@@ -206,12 +210,13 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	private <T> void repeat(Repetition<T> repetition, CompletableFuture<IdempotentResult<T>> future) {
+	private <T> void repeat(Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition,
+			CompletableFuture<IdempotentResult<T>> future) {
 		if (future.isDone()) {
 			return;
 		}
 		try {
-			follow(repetition.execute(), repetition, future);
+			follow(Objects.requireNonNull(repetition.handle()), repetition, future);
 		}
 		catch (OperationBlockedException ex) {
 			repeatLater(ex, repetition, future);
@@ -265,13 +270,6 @@ final class AsyncSettlements implements AutoCloseable {
 		this.repetitions.shutdownNow();
 		awaitRunning();
 		this.executor.shutdownNow();
-	}
-
-	@FunctionalInterface
-	interface Repetition<T> {
-
-		CompletableFuture<IdempotentResult<T>> execute() throws Throwable;
-
 	}
 
 }

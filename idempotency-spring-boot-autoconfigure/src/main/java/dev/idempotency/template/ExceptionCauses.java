@@ -8,12 +8,14 @@ import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Internal;
+
 /**
- * Finds exceptions among the nested causes of others. Internal: it may change in any
- * version.
+ * Finds exceptions among the nested causes of others.
  *
  * @since 0.1.0
  */
+@Internal
 public final class ExceptionCauses {
 
 	// Causes may form a cycle.

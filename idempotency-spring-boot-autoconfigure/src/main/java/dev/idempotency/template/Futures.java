@@ -5,12 +5,14 @@ import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Internal;
+
 /**
- * Futures whose cancellation cancels the stage from which they result. Internal: it may
- * change in any version.
+ * Futures whose cancellation cancels the stage from which they result.
  *
  * @since 0.1.0
  */
+@Internal
 public final class Futures {
 
 	private Futures() {

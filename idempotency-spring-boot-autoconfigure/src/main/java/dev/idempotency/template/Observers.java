@@ -60,7 +60,13 @@ public record Observers(List<OperationObserver> operations, List<StoreObserver> 
 		notify(this.stores, event);
 	}
 
-	private static <T> void notify(List<T> observers, Consumer<T> event) {
+	/**
+	 * Notify observers of any type.
+	 * @param observers the observers
+	 * @param event calls one observer
+	 * @param <T> the type of the observers
+	 */
+	public static <T> void notify(List<T> observers, Consumer<T> event) {
 		for (T observer : observers) {
 			try {
 				event.accept(observer);

@@ -81,7 +81,7 @@ class IdempotencyMemoryAutoConfigurationTests {
 	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
 			.run((context) -> assertThat(context)
-				.satisfies((started) -> assertThat(started.getBean(StoreCleanup.class).jobs()).hasSize(1)));
+				.satisfies((started) -> assertThat(started.getBean(StoreCleanup.class).members()).hasSize(1)));
 	}
 
 	@Test

@@ -255,7 +255,7 @@ class OutboxAutoConfigurationTests {
 
 	}
 
-	@Component("idempotencyOutboxMetrics")
+	@Component("outboxMetrics")
 	static class UsersListener {
 
 	}
