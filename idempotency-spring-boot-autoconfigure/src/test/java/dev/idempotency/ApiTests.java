@@ -30,8 +30,7 @@ class ApiTests {
 
 	private static final int MAX_TYPES = 70;
 
-	private static final JavaClasses CLASSES = new ClassFileImporter()
-		.withImportOption(ApiTests::isMain)
+	private static final JavaClasses CLASSES = new ClassFileImporter().withImportOption(ApiTests::isMain)
 		.importPackages(Internal.class.getPackageName());
 
 	private static final List<JavaClass> TYPES = CLASSES.stream().filter(ApiTests::isApi).toList();

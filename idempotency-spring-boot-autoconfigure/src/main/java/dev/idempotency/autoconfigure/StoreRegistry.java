@@ -53,9 +53,6 @@ final class StoreRegistry {
 		this.properties = properties;
 	}
 
-	/**
-	 * Create a store.
-	 */
 	IdempotencyStore createStore(String name) {
 		Definition definition = definition(name);
 		NamedStore named = this.properties.stores().get(name);
@@ -130,17 +127,11 @@ final class StoreRegistry {
 		}
 	}
 
-	/**
-	 * Create the template of a named store.
-	 */
 	IdempotencyTemplate createTemplate(String name) {
 		return createTemplate(name, this.beanFactory.getBean(NamedStores.storeBean(name), IdempotencyStore.class),
 				circuits().create(name), caches().create());
 	}
 
-	/**
-	 * Create the template of a store.
-	 */
 	IdempotencyTemplate createTemplate(String name, IdempotencyStore store, StoreCircuit circuit,
 			CompletionCache cache) {
 		PlatformTransactionManager transactions = transactionManager(name, store);
@@ -177,9 +168,7 @@ final class StoreRegistry {
 		return this.beanFactory.getBeanProvider(StoreCaches.class).getIfAvailable(() -> () -> CompletionCache.NONE);
 	}
 
-	/**
-	 * Return the templates of the default store and of the named stores.
-	 */
+	// Return the templates of the default store and of the named stores.
 	Map<String, IdempotencyTemplate> templates() {
 		Map<String, IdempotencyTemplate> templates = new LinkedHashMap<>();
 		IdempotencyTemplate defaultTemplate = this.beanFactory.getBeanProvider(IdempotencyTemplate.class)
@@ -206,9 +195,7 @@ final class StoreRegistry {
 		}
 	}
 
-	/**
-	 * Find the template that a listener uses.
-	 */
+	// Find the template that a listener uses.
 	IdempotencyTemplate template(String name, String listener) {
 		if (this.properties.stores().containsKey(name)) {
 			return this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class);
@@ -216,9 +203,6 @@ final class StoreRegistry {
 		return (name.isEmpty() || name.equals(StoreNames.DEFAULT)) ? defaultTemplate() : bean(name, listener);
 	}
 
-	/**
-	 * Return the maximum duration of a call to a store.
-	 */
 	Duration timeout(String name) {
 		return definition(this.properties.stores().containsKey(name) ? name : StoreNames.DEFAULT).timeout();
 	}

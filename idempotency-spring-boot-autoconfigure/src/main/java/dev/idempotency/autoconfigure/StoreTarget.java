@@ -15,16 +15,11 @@ final class StoreTarget {
 	private StoreTarget() {
 	}
 
-	/**
-	 * Return the store that is written.
-	 */
+	// Return the store that is written.
 	static IdempotencyStore of(IdempotencyStore store) {
 		return withoutProxies(MigratingStore.target(store));
 	}
 
-	/**
-	 * Return the object behind the proxies of a store.
-	 */
 	static IdempotencyStore withoutProxies(IdempotencyStore store) {
 		IdempotencyStore current = store;
 		while (AopProxyUtils.getSingletonTarget(current) instanceof IdempotencyStore target) {

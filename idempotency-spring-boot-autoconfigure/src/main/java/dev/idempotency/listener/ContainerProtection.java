@@ -86,18 +86,13 @@ final class ContainerProtection {
 		this.listenerScopes = listenerScopes;
 	}
 
-	/**
-	 * Decorate a container factory, so that each container is protected when the factory
-	 * has finished it.
-	 */
+	// Decorate a container factory, so that each container is protected when the
+	// factory has finished it.
 	static KafkaListenerContainerFactory<?> decorate(KafkaListenerContainerFactory<?> factory,
 			Supplier<ContainerProtection> protection, KafkaListenerEndpointRegistry registry) {
 		return new ProtectingFactory(factory, protection, registry);
 	}
 
-	/**
-	 * Return whether a container protects a method.
-	 */
 	boolean isProtected(Method method) {
 		return this.methods.contains(method);
 	}
@@ -184,9 +179,7 @@ final class ContainerProtection {
 			.anyMatch((annotation) -> StringUtils.hasText(annotation.getString("errorHandler")));
 	}
 
-	/**
-	 * Protect the container of a function. Its listener is set later.
-	 */
+	// Protect the container of a function. Its listener is set later.
 	void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
 		ListenerChecks.check(function, container);
 		Idempotent annotation = function.annotation();

@@ -53,12 +53,7 @@ public final class FunctionProtection {
 		this.beanFactory = beanFactory;
 	}
 
-	/**
-	 * Find the idempotent function with the given name.
-	 * @param name the name of a bean
-	 * @return the function, {@code null} if there is no such bean or it is not idempotent
-	 * @throws IdempotencyConfigurationException if its kind cannot be protected
-	 */
+	// Find the idempotent function with the given name, if there is one.
 	public @Nullable IdempotentFunction find(String name) {
 		if (!this.beanFactory.containsBean(name)) {
 			return null;
@@ -81,31 +76,20 @@ public final class FunctionProtection {
 		return new IdempotentFunction(name, annotation, method, targetClass, result(bean, type));
 	}
 
-	/**
-	 * Protect the container of a function that has no message listener yet.
-	 * @param container the container
-	 * @param function the function
-	 * @throws IdempotencyConfigurationException if the container cannot be protected
-	 */
+	// Protect the container of a function that has no message listener yet.
 	public void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
 		this.containers.getObject().protect(container, function);
 		this.protectedFunctions.add(function.name());
 	}
 
-	/**
-	 * Return whether the record of the current thread is blocked. It must reach the error
-	 * handler of its container without a retry.
-	 * @return whether it is blocked
-	 */
+	// Return whether the record of the current thread is blocked. It must reach the
+	// error handler of its container without a retry.
 	public static boolean isBlocked() {
 		Delivery delivery = Delivery.current();
 		return delivery != null && delivery.blocked() != null;
 	}
 
-	/**
-	 * The names of the idempotent function beans whose container is not protected.
-	 * @return the names
-	 */
+	// The names of the idempotent function beans whose container is not protected.
 	public Set<String> unprotected() {
 		Set<String> names = new TreeSet<>(this.beanFactory.getBean(FunctionPostProcessor.class).names());
 		names.removeAll(this.protectedFunctions);

@@ -49,16 +49,6 @@ public final class ListenerSettingsFactory {
 
 	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
 
-	/**
-	 * Create a factory.
-	 * @param stores finds the store of a listener by the name that its annotation
-	 * specifies, empty for the default store, and by the name of the listener
-	 * @param serialization serializes results and fingerprints, {@code null} if there is
-	 * none
-	 * @param defaults the settings of methods whose annotation does not set them
-	 * @param observers notified of missing keys and of executions without a key
-	 * @param placeholders resolves placeholders of the annotation
-	 */
 	public ListenerSettingsFactory(BiFunction<String, String, ListenerStore> stores,
 			@Nullable Serialization serialization, Defaults defaults, Observers observers,
 			StringValueResolver placeholders) {

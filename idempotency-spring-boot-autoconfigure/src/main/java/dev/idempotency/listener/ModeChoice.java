@@ -25,9 +25,6 @@ record ModeChoice(IdempotencyTemplate template,
 
 	private static final Log logger = LogFactory.getLog(ModeChoice.class);
 
-	/**
-	 * Choose the mode.
-	 */
 	Mode choose(Mode requested, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
 			ListenerShape shape) {
 		Mode mode = decide(requested, where, targetClass, attribute, shape);

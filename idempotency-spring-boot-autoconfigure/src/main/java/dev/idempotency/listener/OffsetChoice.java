@@ -38,9 +38,6 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 		return this.identities;
 	}
 
-	/**
-	 * Choose the policy for records without a key.
-	 */
 	MissingKeyPolicy choose(ListenerExpressions expressions, MissingKeyPolicy policy, Listener listener,
 			Supplier<@Nullable String> offsetProblem) {
 		boolean required = policy == MissingKeyPolicy.OFFSET;

@@ -60,11 +60,6 @@ public class MigratingStore implements IdempotencyStore {
 				? new Transactional(source, transactional) : new MigratingStore(source, target);
 	}
 
-	/**
-	 * Return the store that is written.
-	 * @param store a store
-	 * @return the target of a migration, otherwise the store itself
-	 */
 	public static IdempotencyStore target(IdempotencyStore store) {
 		return (store instanceof MigratingStore migrating) ? migrating.target : store;
 	}
@@ -94,9 +89,7 @@ public class MigratingStore implements IdempotencyStore {
 		return claimed(requests, Function.identity(), this.target::claimAll);
 	}
 
-	/**
-	 * Claim the keys that the source leaves free.
-	 */
+	// Claim the keys that the source leaves free.
 	final <T> List<T> claimed(List<ClaimRequest> requests, Function<Claim, T> answer,
 			Function<List<ClaimRequest>, List<T>> claim) {
 		// Most keys of a batch are new. One call to the source finds the others.
@@ -119,9 +112,8 @@ public class MigratingStore implements IdempotencyStore {
 		return answers.stream().map((found) -> (found != null) ? found : claims.next()).toList();
 	}
 
-	/**
-	 * Return the answer of the source, unless the target has completed a higher version.
-	 */
+	// Return the answer of the source, unless the target has completed a
+	// higher version.
 	final Claim askSource(ClaimRequest request) {
 		Claim answer = this.source.lookUp(request);
 		if (answer instanceof Claim.Acquired || request.version() == null) {
@@ -131,10 +123,9 @@ public class MigratingStore implements IdempotencyStore {
 		return (later instanceof Claim.Stale) ? later : answer;
 	}
 
-	/**
-	 * Let the next claim of a key in the target have at least a fencing token. The target
-	 * has a record with a lower one if the keys have moved from it to the source before.
-	 */
+	// Let the next claim of a key in the target have at least a fencing token. The
+	// target has a record with a lower one if the keys have moved from it to the
+	// source before.
 	private void raiseFence(ClaimRequest request, int fence, int attempt) {
 		while (fence > 1 && this.target.lookUp(request) instanceof Claim.Acquired next && next.fence() < fence) {
 			if (this.target.restore(request, new Claim.Acquired(fence - 1, attempt)) == Settlement.LOST) {
@@ -210,17 +201,11 @@ public class MigratingStore implements IdempotencyStore {
 		return records;
 	}
 
-	/**
-	 * Return access to the records of the target.
-	 */
 	@Override
 	public Optional<IdempotencyRecords> records() {
 		return this.target.records();
 	}
 
-	/**
-	 * Check the target. The source is a store of its own.
-	 */
 	@Override
 	public void ping() {
 		this.target.ping();
@@ -281,10 +266,8 @@ public class MigratingStore implements IdempotencyStore {
 			return this.target.isolationProblem(isolation);
 		}
 
-		/**
-		 * Return the marks of the target. Without marks in the source, the records that
-		 * it has processed are known by their coordinates only.
-		 */
+		// Return the marks of the target. Without marks in the source, the records
+		// that it has processed are known by their coordinates only.
 		@Override
 		public Optional<OffsetMarks> offsetMarks() {
 			return OffsetMarkCopy.marks(this.source).flatMap((marks) -> this.target.offsetMarks());

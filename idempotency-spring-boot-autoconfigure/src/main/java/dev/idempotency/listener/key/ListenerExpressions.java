@@ -36,19 +36,8 @@ public final class ListenerExpressions {
 
 	private final boolean keyless;
 
-	/**
-	 * Parse and check the expressions.
-	 * @param annotation the annotation
-	 * @param placeholders resolves placeholders in the expressions
-	 * @param method the listener method
-	 * @param targetClass the class of the listener
-	 * @param listener the name of the listener for messages
-	 * @param batch whether the method receives batches
-	 * @param deadLetter whether the method handles dead letters; their key is their
-	 * coordinates, so the expressions for key and fingerprint are ignored
-	 * @throws IdempotencyConfigurationException if an expression cannot be parsed or can
-	 * never yield a usable value
-	 */
+	// The key of a dead letter is its coordinates, so the expressions for key and
+	// fingerprint are ignored.
 	public ListenerExpressions(Idempotent annotation, StringValueResolver placeholders, Method method,
 			Class<?> targetClass, String listener, boolean batch, boolean deadLetter) {
 		this.parameters = new ListenerParameters(method);
@@ -91,41 +80,23 @@ public final class ListenerExpressions {
 		}
 	}
 
-	/**
-	 * Whether the annotation declares a key.
-	 * @return whether there is an expression for the key
-	 */
 	public boolean hasKey() {
 		return this.key != null;
 	}
 
-	/**
-	 * Whether the annotation declares that the records have no key.
-	 * @return whether offsets are compared only
-	 */
+	// Whether the annotation declares that the records have no key.
 	public boolean isKeyless() {
 		return this.keyless;
 	}
 
-	/**
-	 * Whether the annotation declares a fingerprint.
-	 * @return whether the content of the fingerprint must be serialized
-	 */
 	public boolean hasFingerprint() {
 		return this.fingerprint != null;
 	}
 
-	/**
-	 * Whether the annotation declares a version.
-	 * @return whether versions of a key are compared
-	 */
 	public boolean hasVersion() {
 		return this.versions != null;
 	}
 
-	/**
-	 * The names of the variables in all expressions.
-	 */
 	Set<String> variables() {
 		return Stream
 			.of(this.key, this.fingerprint, this.condition, (this.versions != null) ? this.versions.expression() : null)

@@ -74,18 +74,8 @@ public final class ListenerScope {
 		this.deadLetter = deadLetter;
 	}
 
-	/**
-	 * Create the scope.
-	 * @param explicit the scope of the annotation, {@code null} for the default scope
-	 * @param handler the name of the method if its class has several, else {@code null}
-	 * @param main the container of the main endpoint
-	 * @param container the container of the method, the main one or one of its retry and
-	 * dead-letter topics
-	 * @param deadLetter whether the method handles dead letters of the main endpoint
-	 * @param where the name of the listener
-	 * @return the scope
-	 * @throws IdempotencyConfigurationException if no usable scope results
-	 */
+	// The container is the main one, or one of its retry and dead-letter topics. The
+	// handler is the name of the method if its class has several.
 	public static ListenerScope of(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
 			MessageListenerContainer container, boolean deadLetter, String where) {
 		String group = main.getGroupId();
@@ -113,11 +103,7 @@ public final class ListenerScope {
 		return result;
 	}
 
-	/**
-	 * Return the topics of a container that does not subscribe to a pattern.
-	 * @param properties the properties of the container
-	 * @return the topics, or the topics of the assigned partitions
-	 */
+	// Return the topics of a container that does not subscribe to a pattern.
 	public static List<String> topics(ContainerProperties properties) {
 		String[] topics = properties.getTopics();
 		TopicPartitionOffset[] partitions = properties.getTopicPartitions();
@@ -146,10 +132,8 @@ public final class ListenerScope {
 		return this.group + "/" + topic + this.suffix;
 	}
 
-	/**
-	 * The names of the scope that are known before a record is delivered.
-	 * @return the names; empty for a default scope with a topic pattern
-	 */
+	// The names that are known before a record is delivered: none for a default
+	// scope with a topic pattern.
 	public Set<String> names() {
 		if (this.explicit != null) {
 			return Set.of(this.explicit);
@@ -159,11 +143,7 @@ public final class ListenerScope {
 		return names;
 	}
 
-	/**
-	 * Whether records of this listener may have a stored scope.
-	 * @param scope the name of the stored scope
-	 * @return whether a record may have the scope
-	 */
+	// Whether a record of this listener may have a stored scope.
 	public boolean includes(String scope) {
 		if (this.explicit != null || this.topicPattern == null) {
 			return names().contains(scope);
@@ -178,11 +158,7 @@ public final class ListenerScope {
 		return name.equals(this.group);
 	}
 
-	/**
-	 * The consumer group of a default scope.
-	 * @param scope the name of a scope
-	 * @return the group, {@code null} if the name has not the form of a default scope
-	 */
+	// The consumer group of a default scope.
 	public static @Nullable String group(String scope) {
 		int slash = scope.lastIndexOf('/');
 		return (slash > 0) ? scope.substring(0, slash) : null;
@@ -192,51 +168,34 @@ public final class ListenerScope {
 		return this.explicit != null;
 	}
 
-	/**
-	 * Whether this scope and another one are the same default scope for a common topic.
-	 * @param other the other scope
-	 * @return whether both are default scopes of the same group and handler
-	 */
+	// Whether this scope and another one are the same default scope for a
+	// common topic.
 	public boolean isSameDefault(ListenerScope other) {
 		return this.explicit == null && other.explicit == null && Objects.equals(this.group, other.group)
 				&& this.suffix.equals(other.suffix);
 	}
 
-	/**
-	 * Whether methods with different operations may share the scope by mistake. Methods
-	 * that share the scope of a group and a topic do so on purpose: Kafka delivers each
-	 * record to one of them.
-	 * @return whether the annotation or the name of a method determines the scope
-	 */
+	// Whether methods with different operations may share the scope by mistake.
+	// Methods that share the scope of a group and a topic do so on purpose: Kafka
+	// delivers each record to one of them.
 	public boolean isNamed() {
 		return !this.deadLetter && (this.explicit != null || !this.suffix.isEmpty());
 	}
 
-	/**
-	 * Mark this scope of a main endpoint as retried: its method also receives the records
-	 * of a retry topic.
-	 */
+	// The method of this main endpoint also receives the records of a retry topic.
 	public void markRetried() {
 		this.retried = true;
 	}
 
-	/**
-	 * Compare the offsets of the records that have no key.
-	 * @param required whether the application requires it
-	 */
+	// Compare the offsets of the records that have no key.
 	public void compareOffsets(boolean required) {
 		this.comparesOffsets = true;
 		this.offsetsRequired = required;
 	}
 
-	/**
-	 * Stop comparing offsets, because another listener with the same scope or a retry
-	 * topic processes records of the scope in another order. Called before the containers
-	 * start.
-	 * @param where the name of the listener
-	 * @param reason the reason, as the end of a sentence
-	 * @throws IdempotencyConfigurationException if the application requires offsets
-	 */
+	// Stop comparing offsets, because another listener with the same scope or a
+	// retry topic processes records of the scope in another order. Called before the
+	// containers start.
 	public void requireKeys(String where, String reason) {
 		if (this.comparesOffsets && this.offsetsRequired) {
 			throw new IdempotencyConfigurationException(
@@ -251,31 +210,21 @@ public final class ListenerScope {
 		return this.comparesOffsets;
 	}
 
-	/**
-	 * Return the scope of the annotation.
-	 * @return the scope, {@code null} for the default scope
-	 */
 	public @Nullable String explicitName() {
 		return this.explicit;
 	}
 
-	/**
-	 * Note the coordinates of a record that failed, because its error handler may publish
-	 * the record to a retry topic. The copy on the retry topic is then recognized as this
-	 * record even if its producer has copied headers of another record.
-	 * @param record the failed record
-	 */
+	// Note the coordinates of a record that failed, because its error handler
+	// may publish the record to a retry topic. The copy on the retry topic is
+	// then recognized as this record even if its producer has copied headers of
+	// another record.
 	public void recordFailed(ConsumerRecord<?, ?> record) {
 		if (this.retried) {
 			RecordCoordinates.note(record);
 		}
 	}
 
-	/**
-	 * Whether the records are dead letters of the main endpoint. A dead letter is a
-	 * separate operation whose key is its coordinates.
-	 * @return whether the method is the dead-letter handler
-	 */
+	// A dead letter is a separate operation whose key is its coordinates.
 	public boolean isDeadLetter() {
 		return this.deadLetter;
 	}

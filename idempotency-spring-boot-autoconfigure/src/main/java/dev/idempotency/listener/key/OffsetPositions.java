@@ -12,11 +12,7 @@ import dev.idempotency.template.OffsetPosition;
 @FunctionalInterface
 public interface OffsetPositions {
 
-	/**
-	 * Return the position of a record, on the thread of its consumer.
-	 * @param record the record
-	 * @return its position
-	 */
+	// On the thread of the consumer.
 	OffsetPosition of(ConsumerRecord<?, ?> record);
 
 }

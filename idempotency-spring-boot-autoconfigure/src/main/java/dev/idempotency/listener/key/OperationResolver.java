@@ -54,16 +54,6 @@ public final class OperationResolver {
 
 	private final @Nullable RateLimitedWarnings warnings;
 
-	/**
-	 * Create a resolver for a listener method.
-	 * @param settings the settings of the method
-	 * @param expressions the expressions of the method
-	 * @param scope the scope of the records
-	 * @param serialization serializes the content of the fingerprint; required if the
-	 * expressions have a fingerprint
-	 * @param observers notified of missing keys and of records that are rejected
-	 * @param positions supplies positions, required by {@link MissingKeyPolicy#OFFSET}
-	 */
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
 			@Nullable Serialization serialization, Observers observers, @Nullable OffsetPositions positions) {
 		this(settings, expressions, scope, serialization, observers, positions, new RateLimitedWarnings());
@@ -84,62 +74,29 @@ public final class OperationResolver {
 		this.observers = observers;
 	}
 
-	/**
-	 * Return a resolver that resolves the same records to the same operations, but
-	 * reports nothing: neither log lines nor notifications.
-	 * @param silentPositions supplies the positions of the records
-	 * @return the resolver, for records that are read outside of a delivery
-	 */
+	// Return a resolver for records that are read outside of a delivery. It resolves
+	// the same records to the same operations, but reports nothing: neither log
+	// lines nor notifications.
 	public OperationResolver silent(OffsetPositions silentPositions) {
 		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization, Observers.none(),
 				silentPositions, null);
 	}
 
-	/**
-	 * Whether the records have no key.
-	 * @return whether offsets are compared only
-	 */
 	public boolean isKeyless() {
 		return this.expressions.isKeyless();
 	}
 
-	/**
-	 * Resolve a record that is delivered on its own.
-	 * @param record the record
-	 * @param arguments the arguments of the listener method
-	 * @return the resolution
-	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
-	 * policy rejects it
-	 * @throws IdempotencyFingerprintUnusableException if the fingerprint cannot be
-	 * computed
-	 * @throws IdempotencyVersionUnusableException if the record has no usable version
-	 */
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments));
 	}
 
-	/**
-	 * Resolve a record of a batch.
-	 * @param record the record
-	 * @param arguments the arguments of the listener method
-	 * @param index the index of the record in the batch
-	 * @return the resolution
-	 * @throws IdempotencyKeyMissingException if the record has no usable key and the
-	 * policy rejects it
-	 * @throws IdempotencyFingerprintUnusableException if the fingerprint cannot be
-	 * computed
-	 * @throws IdempotencyVersionUnusableException if the record has no usable version
-	 */
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
 	}
 
-	/**
-	 * Whether the operation of a record can be resolved before its delivery. The
-	 * arguments of the method are not known then, except for a payload that needs no
-	 * conversion.
-	 * @return whether {@link #resolveAhead} may return an operation
-	 */
+	// Whether the operation of a record can be resolved before its delivery. The
+	// arguments of the method are not known then, except for a payload that
+	// needs no conversion.
 	public boolean canResolveAhead() {
 		ListenerParameters parameters = this.expressions.parameters();
 		return this.expressions.variables()
@@ -147,12 +104,8 @@ public final class OperationResolver {
 			.allMatch((name) -> RecordExpression.VARIABLES.contains(name) || parameters.isPayloadName(name));
 	}
 
-	/**
-	 * Resolve a record that may be delivered next. Nothing is reported, because the
-	 * record is resolved again when it is delivered.
-	 * @param record the record
-	 * @return its operation, {@code null} if there is none or if it is not known yet
-	 */
+	// Resolve a record that may be delivered next. Nothing is reported, because the
+	// record is resolved again when it is delivered.
 	public @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record) {
 		ListenerParameters parameters = this.expressions.parameters();
 		if (this.expressions.usesPayload() && !parameters.isPayload(record.value())) {
@@ -346,11 +299,6 @@ public final class OperationResolver {
 		return (root != failure) ? type + " caused by " + root.getClass().getName() : type;
 	}
 
-	/**
-	 * Report the execution of a record that has no operation.
-	 * @param outcome the outcome
-	 * @param duration the duration of the execution
-	 */
 	public void reportWithoutKey(Outcome outcome, Duration duration) {
 		HandledOperation handled = new HandledOperation(this.settings.listener(), this.settings.mode(), null, outcome,
 				duration);
