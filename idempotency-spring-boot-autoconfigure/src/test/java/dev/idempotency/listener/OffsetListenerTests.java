@@ -32,8 +32,8 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;

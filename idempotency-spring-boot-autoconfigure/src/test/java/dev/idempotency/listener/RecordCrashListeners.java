@@ -3,8 +3,8 @@ package dev.idempotency.listener;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 
 /**

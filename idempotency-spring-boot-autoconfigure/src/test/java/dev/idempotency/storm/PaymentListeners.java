@@ -14,8 +14,8 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.core.KafkaTemplate;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
 
