@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Internal;
 import dev.idempotency.OperationInProgressException;
 
 /**
@@ -92,6 +93,7 @@ public interface Outbox {
 	 * @param wakeUp wakes the relay after the commit of a transaction with messages
 	 * @return the outbox
 	 */
+	@Internal
 	static Outbox of(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts, Runnable wakeUp) {
 		return new TransactionalOutbox(store, serializer, contexts, wakeUp);
 	}

@@ -4,11 +4,14 @@ import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Internal;
+
 /**
  * Sends stored messages to the broker. Only the thread of the relay calls it.
  *
  * @since 0.1.0
  */
+@Internal
 public interface OutboxPublisher {
 
 	/**

@@ -3,6 +3,7 @@ package dev.idempotency.outbox;
 import java.util.UUID;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Internal;
 
 /**
  * Serializes messages. An implementation must write the same bytes as the application's
@@ -10,6 +11,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
  *
  * @since 0.1.0
  */
+@Internal
 @FunctionalInterface
 public interface OutboxSerializer {
 

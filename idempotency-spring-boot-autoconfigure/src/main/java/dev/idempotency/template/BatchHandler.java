@@ -6,6 +6,7 @@ import java.util.SortedMap;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Internal;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
@@ -85,6 +86,7 @@ public interface BatchHandler<T> {
 	 * @param items the indexes of the items
 	 * @param pending the completion of each item
 	 */
+	@Internal
 	default void defer(List<Integer> items, List<PendingCompletion> pending) {
 		pending.forEach(PendingCompletion::complete);
 	}

@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Internal;
 import dev.idempotency.store.Claim;
 
 /**
@@ -15,6 +16,7 @@ import dev.idempotency.store.Claim;
  *
  * @since 0.1.0
  */
+@Internal
 public interface CompletionCache {
 
 	/**

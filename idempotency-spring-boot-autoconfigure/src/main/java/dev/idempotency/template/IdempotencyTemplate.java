@@ -551,7 +551,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @since 0.1.0
 	 */
 	public record Settings(@Nullable String name, @Nullable PlatformTransactionManager transactionManager,
-			boolean failOpen, StoreCircuit circuit, CompletionCache cache, Observers observers,
+			boolean failOpen, StoreCircuit circuit, @Internal CompletionCache cache, Observers observers,
 			List<OperationContext> contexts, DataSize maximumResultSize,
 			@Nullable StoredOutcomeTransformer transformer) {
 
@@ -560,8 +560,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 */
 		public static final DataSize DEFAULT_MAXIMUM_RESULT_SIZE = DataSize.ofKilobytes(256);
 
+		@Internal
 		public Settings {
-
 			contexts = List.copyOf(contexts);
 		}
 
@@ -575,6 +575,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 * @param observers the observers to notify
 		 * @param contexts the contexts to open around operations
 		 */
+		@Internal
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
 				CompletionCache cache, Observers observers, List<OperationContext> contexts) {
 			this(null, transactionManager, failOpen, circuit, cache, observers, contexts, DEFAULT_MAXIMUM_RESULT_SIZE,

@@ -7,8 +7,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.BeanFactory;
 
-import dev.idempotency.Internal;
-
 /**
  * Notifies all observers, and logs and drops their exceptions.
  *
@@ -16,7 +14,6 @@ import dev.idempotency.Internal;
  * @param stores the observers of stores, in the order in which they are called
  * @since 0.1.0
  */
-@Internal
 public record Observers(List<OperationObserver> operations, List<StoreObserver> stores) {
 
 	private static final Log logger = LogFactory.getLog(Observers.class);
