@@ -35,7 +35,9 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.OperationVersion;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -248,12 +250,20 @@ class MigratingStoreTests {
 			.isThrownBy(() -> before.execute(TestDatabase.operation(failed, Mode.LEASED), new TextCodec(), () -> {
 				throw new IllegalStateException("down");
 			}));
+		IdempotencyKey versioned = TestDatabase.newKey();
+		before.execute(TestDatabase.operation(versioned, Mode.LEASED).withVersion(OperationVersion.of(5)),
+				new TextCodec(), () -> "version 5");
 		before.close();
 		IdempotencyTemplate after = template(MigratingStore.of(this.source, database.store()),
 				mode == Mode.TRANSACTIONAL);
-		List<IdempotencyKey> keys = List.of(this.key, done, declined, failed);
-		assertThat(batch ? runAll(after, keys, mode) : keys.stream().map((one) -> run(after, one, mode)).toList())
-			.containsExactly("fence 1, attempt 1", "[first]", "[account closed: body]", "fence 2, attempt 2");
+		List<IdempotentOperation> operations = Stream
+			.concat(Stream.of(this.key, done, declined, failed).map((one) -> TestDatabase.operation(one, mode)),
+					Stream.of(TestDatabase.operation(versioned, mode).withVersion(OperationVersion.of(4))))
+			.toList();
+		assertThat(batch ? runAll(after, operations) : operations.stream().map((one) -> run(after, one)).toList())
+			.containsExactly("fence 1, attempt 1", "[first]", "[account closed: body]", "fence 2, attempt 2", "stale");
+		assertThat(run(after, operations.get(4).withVersion(OperationVersion.of(5)))).isEqualTo("[version 5]");
+		assertThat(run(after, operations.get(4).withVersion(OperationVersion.of(6)))).isEqualTo("fence 2, attempt 1");
 		after.close();
 	}
 
@@ -263,19 +273,16 @@ class MigratingStoreTests {
 						new RecordingObserver().observers()));
 	}
 
-	private static List<String> runAll(IdempotencyTemplate template, List<IdempotencyKey> keys, Mode mode) {
-		List<BatchItem> items = keys.stream()
-			.map((key) -> new BatchItem(TestDatabase.operation(key, mode), "lane"))
-			.toList();
+	private static List<String> runAll(IdempotencyTemplate template, List<IdempotentOperation> operations) {
+		List<BatchItem> items = operations.stream().map((operation) -> new BatchItem(operation, "lane")).toList();
 		BatchResult<String> result = template.executeAll(items, new TextCodec(),
 				(due) -> IdempotentExecution.currentBatch().stream().map(MigratingStoreTests::text).toList());
 		return result.results().stream().map((one) -> text(Objects.requireNonNull(one))).toList();
 	}
 
-	private static String run(IdempotencyTemplate template, IdempotencyKey key, Mode mode) {
+	private static String run(IdempotencyTemplate template, IdempotentOperation operation) {
 		try {
-			return text(template.execute(TestDatabase.operation(key, mode), new TextCodec(),
-					() -> text(IdempotentExecution.current())));
+			return text(template.execute(operation, new TextCodec(), () -> text(IdempotentExecution.current())));
 		}
 		catch (OperationDeclinedException ex) {
 			return text(new IdempotentResult<>((String) ex.body(), ex.isDuplicate(), ex.reason()));
@@ -287,6 +294,9 @@ class MigratingStoreTests {
 	}
 
 	private static String text(IdempotentResult<String> result) {
+		if (result.stale()) {
+			return "stale";
+		}
 		String text = (result.declineReason() != null) ? result.declineReason() + ": " + result.result()
 				: String.valueOf(result.result());
 		return result.duplicate() ? "[" + text + "]" : text;
@@ -298,10 +308,10 @@ class MigratingStoreTests {
 		IdempotencyTemplate template = template(this.migrating, false);
 		this.sourceFails = true;
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-			.isThrownBy(() -> run(template, this.key, Mode.LEASED));
+			.isThrownBy(() -> run(template, TestDatabase.operation(this.key, Mode.LEASED)));
 		assertThat(this.healthyTarget.find(this.key)).isEmpty();
 		this.sourceFails = false;
-		assertThat(run(template, this.key, Mode.LEASED)).isEqualTo("fence 1, attempt 1");
+		assertThat(run(template, TestDatabase.operation(this.key, Mode.LEASED))).isEqualTo("fence 1, attempt 1");
 		template.close();
 	}
 
