@@ -7,25 +7,37 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.util.Base64;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
-import com.fasterxml.jackson.annotation.JsonInclude;
-import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.Show;
-import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyResultUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.actuate.IdempotencyEndpoint.Changed;
+import dev.idempotency.actuate.IdempotencyEndpoint.Evicted;
+import dev.idempotency.actuate.IdempotencyEndpoint.MarkList;
+import dev.idempotency.actuate.IdempotencyEndpoint.MarkLowered;
+import dev.idempotency.actuate.IdempotencyEndpoint.OverviewDescriptor;
+import dev.idempotency.actuate.IdempotencyEndpoint.RecordDescriptor;
+import dev.idempotency.actuate.IdempotencyEndpoint.RecordList;
+import dev.idempotency.actuate.WebResponses.ChangeDescriptor;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -34,6 +46,7 @@ import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.store.IdempotencyRecords.ScopeCount;
 import dev.idempotency.store.IdempotencyRecords.Selection;
+import dev.idempotency.store.OffsetMarks.StoredMark;
 import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
 import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
@@ -41,18 +54,24 @@ import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 import dev.idempotency.template.StoredOutcomeTransformer;
 
 /**
- * {@link Endpoint @Endpoint} that shows the idempotency records of the application and
- * changes them by hand. Read operations are allowed by default, write operations only
+ * {@link WebEndpoint @WebEndpoint} that shows the idempotency records of the application
+ * and changes them by hand. Read operations are allowed by default, write operations only
  * with {@code management.endpoint.idempotency.access} set to {@code unrestricted}.
  *
  * @since 0.1.0
  */
-@Endpoint(id = "idempotency", defaultAccess = Access.READ_ONLY)
+@WebEndpoint(id = IdempotencyEndpoint.ID, defaultAccess = Access.READ_ONLY)
+@RegisterReflectionForBinding({ OverviewDescriptor.class, RecordList.class, RecordDescriptor.class, Changed.class,
+		Evicted.class, MarkList.class, MarkLowered.class, WebResponses.Problem.class })
 public final class IdempotencyEndpoint {
+
+	static final String ID = "idempotency";
 
 	private static final int LIMIT = 100;
 
 	private static final int MAX_LIMIT = 1000;
+
+	private static final int MAX_MARKS = 10_000;
 
 	private static final int MAX_BULK_LIMIT = IdempotencyRecords.WINDOW;
 
@@ -60,24 +79,20 @@ public final class IdempotencyEndpoint {
 
 	private final Show showValues;
 
-	/**
-	 * Create an endpoint for one store.
-	 * @param admin the administration of the records
-	 * @param showValues when to show error messages and stored results
-	 */
-	public IdempotencyEndpoint(IdempotencyAdmin admin, Show showValues) {
-		this(Map.of(admin.name(), admin), showValues);
-	}
+	private final Set<String> roles;
 
 	/**
-	 * Create an endpoint for several stores.
-	 * @param admins the administrations of their records by the names of the stores; the
-	 * first store is shown if an operation does not name one
+	 * Create an endpoint.
+	 * @param admins the administrations of the stores by their names; the first store is
+	 * shown if an operation does not name one
 	 * @param showValues when to show error messages and stored results
+	 * @param roles the roles that may see them when authorized, empty for every
+	 * authenticated user
 	 */
-	public IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues) {
-		this.admins = new LinkedHashMap<>(admins);
+	public IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues, Set<String> roles) {
+		this.admins = admins;
 		this.showValues = showValues;
+		this.roles = roles;
 	}
 
 	/**
@@ -90,56 +105,71 @@ public final class IdempotencyEndpoint {
 		IdempotencyAdmin admin = admin(store);
 		IdempotencyRecords.Overview overview = records(admin).overview();
 		return new OverviewDescriptor(admin.name(), (this.admins.size() > 1) ? this.admins.keySet() : null,
-				overview.complete(), overview.estimate(), overview.scopes().stream().map(ScopeDescriptor::of).toList(),
-				admin.unrecorded().size());
+				overview.complete(), overview.estimate(), overview.scopes(), admin.unrecorded().size());
 	}
 
 	/**
-	 * Show one record or a list of records.
-	 * @param view {@code record}, {@code stuck} or {@code failed}
+	 * Show one record, a list of records, or the marks of listeners whose records are
+	 * recognized {@linkplain MissingKeyPolicy#OFFSET by their offsets}.
+	 * @param view {@code record}, {@code stuck}, {@code failed} or {@code offsets}
 	 * @param scope the scope of the record
 	 * @param key the key of the record
-	 * @param limit the largest number of records of a list, 1 to 1000, 100 by default
+	 * @param limit the largest number of records of a list, 1 to 1000, 100 by default;
+	 * the largest number of marks, 1 to 10000, 1000 by default
 	 * @param after the end of an earlier page of the list
 	 * @param store the name of the store, {@code null} for the first one
+	 * @param context the user
 	 * @return the record or the list, {@code null} if there is none
 	 */
 	@ReadOperation
 	public @Nullable Object view(@Selector String view, @Nullable String scope, @Nullable String key,
-			@Nullable Integer limit, @Nullable String after, @Nullable String store) {
-		return view(view, scope, key, limit, after, store, this.showValues.isShown(true));
-	}
-
-	@Nullable Object view(String view, @Nullable String scope, @Nullable String key, @Nullable Integer limit,
-			@Nullable String after, @Nullable String store, boolean values) {
+			@Nullable Integer limit, @Nullable String after, @Nullable String store, SecurityContext context) {
 		IdempotencyAdmin admin = admin(store);
+		boolean values = this.showValues.isShown(context, this.roles);
 		return switch (view) {
 			case "record" -> record(admin, key(scope, key), values);
-			case "stuck" ->
-				RecordList.of(records(admin).stuck(limit(limit, LIMIT, MAX_LIMIT), after), admin.unrecorded(), values);
-			case "failed" -> RecordList.of(records(admin).failed(limit(limit, LIMIT, MAX_LIMIT), after), null, values);
+			case "stuck" -> stuck(admin, WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after, values);
+			case "failed" -> RecordList.of(records(admin).failed(WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after),
+					null, values);
+			case "offsets" -> marks(admin, WebResponses.limit(limit, MAX_LIMIT, 1, MAX_MARKS));
 			default -> null;
 		};
 	}
 
-	private static @Nullable Object record(IdempotencyAdmin admin, IdempotencyKey key, boolean values) {
+	private static @Nullable RecordDescriptor record(IdempotencyAdmin admin, IdempotencyKey key, boolean values) {
 		IdempotencyRecord record = admin.store().find(key).orElse(null);
 		if (record == null) {
 			return null;
 		}
+		StoredOutcome outcome = null;
+		boolean unreadable = false;
 		try {
-			StoredOutcome outcome = (record.state() == State.COMPLETED) ? admin.outcome(key).orElse(null) : null;
-			return RecordDescriptor.of(record, admin.unrecorded(), values, outcome);
+			outcome = (record.state() == State.COMPLETED) ? admin.outcome(key).orElse(null) : null;
 		}
 		catch (IdempotencyResultUnreadableException ex) {
-			return RecordDescriptor.of(record, admin.unrecorded(), values, null).unreadable();
+			unreadable = true;
+		}
+		return RecordDescriptor.of(record, admin.unrecorded(), values, outcome, unreadable);
+	}
+
+	// The completions of this instance that are still to be recorded are known without
+	// the store.
+	private static Object stuck(IdempotencyAdmin admin, int limit, @Nullable String after, boolean values) {
+		try {
+			return RecordList.of(records(admin).stuck(limit, after), admin.unrecorded(), values);
+		}
+		catch (IdempotencyStoreUnavailableException | IdempotencyStoreRefusedException ex) {
+			return new WebEndpointResponse<>(
+					new RecordList(false, null, List.of(), PendingDescriptor.of(admin.unrecorded()), ex.getMessage()),
+					WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
 		}
 	}
 
-	// List the completions of this instance that are still to be recorded, without
-	// the store.
-	RecordList stuckWithoutStore(@Nullable String store, @Nullable String error) {
-		return new RecordList(false, null, List.of(), PendingDescriptor.of(admin(store).unrecorded()), error);
+	private static MarkList marks(IdempotencyAdmin admin, int limit) {
+		return new MarkList(admin.offsetMarks()
+			.orElseThrow(() -> new UnsupportedOperationException(
+					"The idempotency store '" + admin.name() + "' has no marks of offsets"))
+			.list(limit));
 	}
 
 	/**
@@ -160,45 +190,65 @@ public final class IdempotencyEndpoint {
 	 * 100000, 1000 by default
 	 * @param after the end of an earlier call for the selection
 	 * @param store the name of the store, {@code null} for the first one
+	 * @param context the user
 	 * @return the outcome, {@code null} if there is no such action
 	 */
 	@WriteOperation
 	public @Nullable Object change(@Selector String action, @Nullable String scope, @Nullable String key,
 			@Nullable Boolean force, @Nullable String keyPrefix, @Nullable OffsetDateTime createdFrom,
 			@Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun, @Nullable Integer limit,
-			@Nullable String after, @Nullable String store) {
-		return change(action, new Command(scope, key, force, keyPrefix, createdFrom, createdBefore, dryRun, limit,
-				after, store, null));
-	}
-
-	@Nullable Object change(String action, Command command) {
-		IdempotencyAdmin admin = admin(command.store());
+			@Nullable String after, @Nullable String store, SecurityContext context) {
+		IdempotencyAdmin admin = admin(store);
+		boolean forced = Boolean.TRUE.equals(force);
+		String requestedBy = WebResponses.user(context);
 		return switch (action) {
 			case "release" -> {
-				IdempotencyKey key = key(command.scope(), command.key());
-				records(admin);
-				yield Changed.of(key, admin.release(key, command.isForced(), command.requestedBy()));
+				IdempotencyKey one = key(scope, key);
+				yield Changed.of(one, admin.release(one, forced, requestedBy));
 			}
 			case "evict" -> {
-				IdempotencyKey key = key(command.scope(), command.key());
-				records(admin);
-				yield Changed.of(key, admin.evict(key, command.isForced(), command.requestedBy()));
+				IdempotencyKey one = key(scope, key);
+				yield Changed.of(one, admin.evict(one, forced, requestedBy));
 			}
-			case "evict-all" -> evictAll(admin, command);
+			case "evict-all" -> {
+				Assert.notNull(scope, "'scope' is missing. Name one");
+				Assert.isNull(key, "'key' is given for 'evict-all'. Use 'evict', or 'keyPrefix'");
+				Assert.notNull(dryRun,
+						"'dryRun' is missing. Set it to true to count the records, or to false to delete them");
+				Selection selection = new Selection(scope, Objects.requireNonNullElse(keyPrefix, ""),
+						(createdFrom != null) ? createdFrom.toInstant() : null,
+						(createdBefore != null) ? createdBefore.toInstant() : null);
+				int size = WebResponses.limit(limit, MAX_LIMIT, 1, MAX_BULK_LIMIT);
+				yield Evicted.of(selection, dryRun, dryRun ? admin.countEvictable(selection, forced, size, after)
+						: admin.evictAll(selection, forced, size, after, requestedBy));
+			}
 			default -> null;
 		};
 	}
 
-	private static Evicted evictAll(IdempotencyAdmin admin, Command command) {
-		Selection selection = command.selection();
-		int limit = limit(command.limit(), MAX_LIMIT, MAX_BULK_LIMIT);
-		records(admin);
-		BulkEviction eviction = Boolean.TRUE.equals(command.dryRun())
-				? admin.countEvictable(selection, command.isForced(), limit, command.after())
-				: admin.evictAll(selection, command.isForced(), limit, command.after(), command.requestedBy());
-		return new Evicted(selection.scope(), selection.keyPrefix(), selection.createdFrom(), selection.createdBefore(),
-				Boolean.TRUE.equals(command.dryRun()), eviction.records(), eviction.pending(), eviction.complete(),
-				eviction.next());
+	/**
+	 * Lower the mark of a partition, so that its records are processed again. Stop the
+	 * listeners of the scope before, in all instances: a running listener raises the mark
+	 * again with its next record.
+	 * @param view {@code offsets}
+	 * @param action {@code lower}
+	 * @param scope the scope
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @param next the offset of the first record to process again; 0 deletes the mark
+	 * @param store the name of the store, {@code null} for the first one
+	 * @param context the user
+	 * @return the outcome, {@code null} if there is no such action
+	 */
+	@WriteOperation
+	public @Nullable MarkLowered lower(@Selector String view, @Selector String action, String scope, String topic,
+			int partition, long next, @Nullable String store, SecurityContext context) {
+		if (!view.equals("offsets") || !action.equals("lower")) {
+			return null;
+		}
+		Assert.isTrue(next >= 0 && partition >= 0, "'next' and 'partition' must not be negative");
+		boolean done = admin(store).lowerMark(scope, topic, partition, next, WebResponses.user(context));
+		return new MarkLowered(scope, topic, partition, next, done ? Change.DONE : Change.ABSENT);
 	}
 
 	private IdempotencyAdmin admin(@Nullable String store) {
@@ -213,44 +263,11 @@ public final class IdempotencyEndpoint {
 					+ "' has no IdempotencyRecords. Use 'record', the only view that works with it"));
 	}
 
-	private static int limit(@Nullable Integer limit, int byDefault, int max) {
-		int size = (limit != null) ? limit : byDefault;
-		Assert.isTrue(size >= 1 && size <= max, () -> "'limit' is " + size + ". Set it to a value from 1 to " + max);
-		return size;
-	}
-
 	private static IdempotencyKey key(@Nullable String scope, @Nullable String key) {
 		if (scope == null || key == null) {
 			throw new IllegalArgumentException("'scope' or 'key' is missing. Name both");
 		}
 		return IdempotencyKey.of(scope, key);
-	}
-
-	/**
-	 * The parameters of a write operation, as {@link #change} describes them.
-	 *
-	 * @param requestedBy the user who requests the change, {@code null} if unknown
-	 */
-	record Command(@Nullable String scope, @Nullable String key, @Nullable Boolean force, @Nullable String keyPrefix,
-			@Nullable OffsetDateTime createdFrom, @Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun,
-			@Nullable Integer limit, @Nullable String after, @Nullable String store, @Nullable String requestedBy) {
-
-		boolean isForced() {
-			return Boolean.TRUE.equals(this.force);
-		}
-
-		// Endpoints ignore parameters that they do not know, so an optional 'dryRun' with
-		// a typing error would delete the records.
-		Selection selection() {
-			Assert.notNull(this.scope, "'scope' is missing. Name one");
-			Assert.isNull(this.key, "'key' is given for 'evict-all'. Use 'evict', or 'keyPrefix'");
-			Assert.notNull(this.dryRun,
-					"'dryRun' is missing. Set it to true to count the records, or to false to delete them");
-			return new Selection(this.scope, Objects.requireNonNullElse(this.keyPrefix, ""),
-					(this.createdFrom != null) ? this.createdFrom.toInstant() : null,
-					(this.createdBefore != null) ? this.createdBefore.toInstant() : null);
-		}
-
 	}
 
 	/**
@@ -264,31 +281,8 @@ public final class IdempotencyEndpoint {
 	 * @param completionsPending the number of completions of this instance that are still
 	 * to be recorded
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record OverviewDescriptor(String store, @Nullable Set<String> stores, boolean complete,
-			@Nullable Long estimate, List<ScopeDescriptor> scopes, int completionsPending) {
-
-	}
-
-	/**
-	 * Description of the records of a scope in numbers.
-	 *
-	 * @param name the scope
-	 * @param inProgress claims that have not been settled, including the stuck ones
-	 * @param stuck claims that have expired and that no consumer has taken over
-	 * @param failed operations that may be claimed at once
-	 * @param completed completed operations, including those whose retention has expired
-	 * @param oldestInProgress the age of the oldest operation in progress, counted from
-	 * its first claim
-	 */
-	@JsonInclude(Include.NON_NULL)
-	public record ScopeDescriptor(String name, long inProgress, long stuck, long failed, long completed,
-			@Nullable Duration oldestInProgress) {
-
-		static ScopeDescriptor of(ScopeCount scope) {
-			return new ScopeDescriptor(scope.name(), scope.inProgress(), scope.stuck(), scope.failed(),
-					scope.completed(), scope.oldestInProgress());
-		}
+			@Nullable Long estimate, List<ScopeCount> scopes, int completionsPending) implements OperationResponseBody {
 
 	}
 
@@ -298,7 +292,6 @@ public final class IdempotencyEndpoint {
 	 * @param type the class name of the error
 	 * @param message its message, if values may be shown
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record ErrorDescriptor(String type, @Nullable String message) {
 
 		static ErrorDescriptor of(Failure failure, boolean values) {
@@ -317,16 +310,16 @@ public final class IdempotencyEndpoint {
 	 * recorded, whether or not their claims have expired
 	 * @param error the reason why the records could not be read
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record RecordList(boolean complete, @Nullable String next, List<RecordDescriptor> records,
-			@Nullable List<PendingDescriptor> completionsPending, @Nullable String error) {
+			@Nullable List<PendingDescriptor> completionsPending,
+			@Nullable String error) implements OperationResponseBody {
 
 		static RecordList of(Page page, @Nullable List<UnrecordedCompletion> unrecorded, boolean values) {
 			List<UnrecordedCompletion> pending = Objects.requireNonNullElse(unrecorded, List.of());
 			return new RecordList(page.complete(), page.next(),
 					page.records()
 						.stream()
-						.map((record) -> RecordDescriptor.of(record, pending, values, null))
+						.map((record) -> RecordDescriptor.of(record, pending, values, null, false))
 						.toList(),
 					(unrecorded != null) ? PendingDescriptor.of(unrecorded) : null, null);
 		}
@@ -375,16 +368,16 @@ public final class IdempotencyEndpoint {
 	 * @param outcomeUnreadable {@code true} if there is an outcome that the
 	 * {@link StoredOutcomeTransformer} of this instance cannot restore
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record RecordDescriptor(String scope, String key, String state, int fence, int attempt,
 			@Nullable Long version, @Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt,
 			Instant expiresAt, @Nullable Boolean completionPending, @Nullable ErrorDescriptor error,
-			@Nullable String declineReason, @Nullable String result, @Nullable Boolean outcomeUnreadable) {
+			@Nullable String declineReason, @Nullable String result,
+			@Nullable Boolean outcomeUnreadable) implements OperationResponseBody {
 
 		private static final String DECLINED = "DECLINED";
 
 		static RecordDescriptor of(IdempotencyRecord record, List<UnrecordedCompletion> unrecorded, boolean values,
-				@Nullable StoredOutcome outcome) {
+				@Nullable StoredOutcome outcome, boolean unreadable) {
 			boolean declined = outcome != null && outcome.declineReason() != null;
 			StoredOutcome shown = values ? outcome : null;
 			boolean pending = unrecorded.stream().anyMatch((completion) -> completion.key().equals(record.key()));
@@ -394,13 +387,7 @@ public final class IdempotencyEndpoint {
 					record.claimedUntil(), record.createdAt(), record.completedAt(), record.expiresAt(),
 					pending ? true : null, (failure != null) ? ErrorDescriptor.of(failure, values) : null,
 					(shown != null) ? shown.declineReason() : null, (shown != null) ? text(shown.result()) : null,
-					null);
-		}
-
-		RecordDescriptor unreadable() {
-			return new RecordDescriptor(this.scope, this.key, this.state, this.fence, this.attempt, this.version,
-					this.claimedUntil, this.createdAt, this.completedAt, this.expiresAt, this.completionPending,
-					this.error, this.declineReason, this.result, true);
+					unreadable ? true : null);
 		}
 
 		private static @Nullable String text(byte @Nullable [] result) {
@@ -424,7 +411,7 @@ public final class IdempotencyEndpoint {
 	 * @param key the key
 	 * @param outcome the outcome
 	 */
-	public record Changed(String scope, String key, Change outcome) {
+	public record Changed(String scope, String key, Change outcome) implements ChangeDescriptor {
 
 		static Changed of(IdempotencyKey key, Change outcome) {
 			return new Changed(key.scope(), key.value(), outcome);
@@ -446,10 +433,40 @@ public final class IdempotencyEndpoint {
 	 * @param complete whether the selection has been examined to its end
 	 * @param next the place to continue from, to be passed as {@code after}
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record Evicted(String scope, String keyPrefix, @Nullable Instant createdFrom,
 			@Nullable Instant createdBefore, boolean dryRun, int records, int pending, boolean complete,
-			@Nullable String next) {
+			@Nullable String next) implements OperationResponseBody {
+
+		static Evicted of(Selection selection, boolean dryRun, BulkEviction eviction) {
+			return new Evicted(selection.scope(), selection.keyPrefix(), selection.createdFrom(),
+					selection.createdBefore(), dryRun, eviction.records(), eviction.pending(), eviction.complete(),
+					eviction.next());
+		}
+
+	}
+
+	/**
+	 * Description of the marks of partitions. Marks with the id of a deleted topic have
+	 * no effect.
+	 *
+	 * @param marks the marks
+	 */
+	public record MarkList(List<StoredMark> marks) implements OperationResponseBody {
+
+	}
+
+	/**
+	 * Description of the outcome of a lowered mark.
+	 *
+	 * @param scope the scope
+	 * @param topic the topic
+	 * @param partition the partition
+	 * @param next the offset of the first record to process again
+	 * @param outcome {@link Change#DONE}, or {@link Change#ABSENT} if there is no mark or
+	 * it is lower
+	 */
+	public record MarkLowered(String scope, String topic, int partition, long next,
+			Change outcome) implements ChangeDescriptor {
 
 	}
 

@@ -3,19 +3,26 @@ package dev.idempotency.actuate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 
-import com.fasterxml.jackson.annotation.JsonInclude;
-import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.boot.actuate.endpoint.Show;
-import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
+import org.springframework.util.Assert;
 
 import dev.idempotency.actuate.IdempotencyEndpoint.ErrorDescriptor;
+import dev.idempotency.actuate.OutboxEndpoint.DeadLetterList;
+import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
+import dev.idempotency.actuate.OutboxEndpoint.OutboxOverview;
+import dev.idempotency.actuate.WebResponses.ChangeDescriptor;
 import dev.idempotency.outbox.OutboxAdmin;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
@@ -23,15 +30,19 @@ import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.store.IdempotencyRecords.Change;
 
 /**
- * {@link Endpoint @Endpoint} that shows the outbox of the application and retries or
- * discards its dead letters: messages that the broker has refused. Read operations are
+ * {@link WebEndpoint @WebEndpoint} that shows the outbox of the application and retries
+ * or discards its dead letters: messages that the broker has refused. Read operations are
  * allowed by default, write operations only with
  * {@code management.endpoint.idempotencyoutbox.access} set to {@code unrestricted}.
  *
  * @since 0.1.0
  */
-@Endpoint(id = "idempotencyoutbox", defaultAccess = Access.READ_ONLY)
+@WebEndpoint(id = OutboxEndpoint.ID, defaultAccess = Access.READ_ONLY)
+@RegisterReflectionForBinding({ OutboxOverview.class, DeadLetterList.class, MessagesChanged.class,
+		WebResponses.Problem.class })
 public final class OutboxEndpoint {
+
+	static final String ID = "idempotencyoutbox";
 
 	private static final int LIMIT = 100;
 
@@ -41,14 +52,19 @@ public final class OutboxEndpoint {
 
 	private final Show showValues;
 
+	private final Set<String> roles;
+
 	/**
 	 * Create an endpoint.
 	 * @param admin the administration of the outbox
 	 * @param showValues when to show error messages
+	 * @param roles the roles that may see them when authorized, empty for every
+	 * authenticated user
 	 */
-	public OutboxEndpoint(OutboxAdmin admin, Show showValues) {
+	public OutboxEndpoint(OutboxAdmin admin, Show showValues, Set<String> roles) {
 		this.admin = admin;
 		this.showValues = showValues;
+		this.roles = roles;
 	}
 
 	/**
@@ -64,18 +80,15 @@ public final class OutboxEndpoint {
 	 * List dead letters.
 	 * @param view {@code set-aside}
 	 * @param limit the largest number of messages, 1 to 1000, 100 by default
+	 * @param context the user
 	 * @return the list, {@code null} if there is no such view
 	 */
 	@ReadOperation
-	public @Nullable DeadLetterList view(@Selector String view, @Nullable Integer limit) {
-		return view(view, limit, this.showValues.isShown(true));
-	}
-
-	@Nullable DeadLetterList view(String view, @Nullable Integer limit, boolean values) {
-		if (!view.equals("set-aside")) {
-			return null;
-		}
-		return DeadLetterList.of(this.admin.store().deadLetters(size(limit)), values);
+	public @Nullable DeadLetterList view(@Selector String view, @Nullable Integer limit, SecurityContext context) {
+		return view.equals("set-aside")
+				? DeadLetterList.of(this.admin.store().deadLetters(WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT)),
+						this.showValues.isShown(context, this.roles))
+				: null;
 	}
 
 	/**
@@ -85,39 +98,26 @@ public final class OutboxEndpoint {
 	 * @param topic the topic of the messages; required without {@code id}
 	 * @param limit the largest number of messages of the topic, 1 to 1000, 100 by
 	 * default; those that were sent first are changed first
+	 * @param context the user
 	 * @return the outcome, {@code null} if there is no such action
 	 */
 	@WriteOperation
 	public @Nullable MessagesChanged change(@Selector String action, @Nullable String id, @Nullable String topic,
-			@Nullable Integer limit) {
-		return change(action, id, topic, limit, null);
-	}
-
-	@Nullable MessagesChanged change(String action, @Nullable String id, @Nullable String topic, @Nullable Integer limit,
-			@Nullable String requestedBy) {
-		if (!action.equals("retry") && !action.equals("discard")) {
+			@Nullable Integer limit, SecurityContext context) {
+		boolean retry = action.equals("retry");
+		if (!retry && !action.equals("discard")) {
 			return null;
 		}
-		boolean retry = action.equals("retry");
+		String requestedBy = WebResponses.user(context);
 		if (topic == null || topic.isEmpty()) {
 			UUID one = uuid(id);
 			return MessagesChanged.of(one,
 					retry ? this.admin.retry(one, requestedBy) : this.admin.discard(one, requestedBy));
 		}
-		if (id != null) {
-			throw new IllegalArgumentException("Both 'id' and 'topic' are given. Name a message or a topic");
-		}
-		int size = size(limit);
+		Assert.isNull(id, "Both 'id' and 'topic' are given. Name a message or a topic");
+		int size = WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT);
 		return MessagesChanged.of(topic,
 				retry ? this.admin.retry(topic, size, requestedBy) : this.admin.discard(topic, size, requestedBy));
-	}
-
-	private static int size(@Nullable Integer limit) {
-		int size = (limit != null) ? limit : LIMIT;
-		if (size < 1 || size > MAX_LIMIT) {
-			throw new IllegalArgumentException("'limit' is " + size + ". Set it to a value from 1 to " + MAX_LIMIT);
-		}
-		return size;
 	}
 
 	private static UUID uuid(@Nullable String id) {
@@ -141,8 +141,8 @@ public final class OutboxEndpoint {
 	 * @param blocked the number of messages behind a dead letter with the same ordering
 	 * key, see {@link Status}
 	 */
-	@JsonInclude(Include.NON_NULL)
-	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside, long blocked) {
+	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside,
+			long blocked) implements OperationResponseBody {
 
 		static OutboxOverview of(OutboxStore store) {
 			Status status = store.status();
@@ -158,7 +158,7 @@ public final class OutboxEndpoint {
 	 *
 	 * @param messages the messages
 	 */
-	public record DeadLetterList(List<DeadLetterDescriptor> messages) {
+	public record DeadLetterList(List<DeadLetterDescriptor> messages) implements OperationResponseBody {
 
 		static DeadLetterList of(List<DeadLetter> messages, boolean values) {
 			return new DeadLetterList(
@@ -200,9 +200,8 @@ public final class OutboxEndpoint {
 	 * @param messages the number of messages of the topic that were changed
 	 * @param outcome the outcome
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record MessagesChanged(@Nullable UUID id, @Nullable String topic, @Nullable Integer messages,
-			Change outcome) {
+			Change outcome) implements ChangeDescriptor {
 
 		static MessagesChanged of(UUID id, boolean done) {
 			return new MessagesChanged(id, null, null, done ? Change.DONE : Change.ABSENT);

@@ -10,18 +10,20 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-import com.fasterxml.jackson.annotation.JsonInclude;
-import com.fasterxml.jackson.annotation.JsonInclude.Include;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
 import org.springframework.boot.actuate.endpoint.Access;
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
-import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
-import org.springframework.util.Assert;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.actuate.ReconciliationEndpoint.CancelDescriptor;
+import dev.idempotency.actuate.ReconciliationEndpoint.ReconciliationDescriptor;
 import dev.idempotency.reconcile.ReconcilableListener;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.reconcile.ReconciliationCsv;
@@ -32,15 +34,18 @@ import dev.idempotency.reconcile.ReconciliationRequest;
 import dev.idempotency.reconcile.ReconciliationStatus;
 
 /**
- * {@link Endpoint @Endpoint} that compares the records of a listener's topics with the
- * store. Read operations are allowed by default; starting and cancelling a run only with
- * {@code management.endpoint.idempotencyreconciliation.access} set to
+ * {@link WebEndpoint @WebEndpoint} that compares the records of a listener's topics with
+ * the store. Read operations are allowed by default; starting and cancelling a run only
+ * with {@code management.endpoint.idempotencyreconciliation.access} set to
  * {@code unrestricted}. A run belongs to the instance that has started it.
  *
  * @since 0.1.0
  */
-@Endpoint(id = "idempotencyreconciliation", defaultAccess = Access.READ_ONLY)
+@WebEndpoint(id = ReconciliationEndpoint.ID, defaultAccess = Access.READ_ONLY)
+@RegisterReflectionForBinding({ ReconciliationDescriptor.class, CancelDescriptor.class, WebResponses.Problem.class })
 public final class ReconciliationEndpoint {
+
+	static final String ID = "idempotencyreconciliation";
 
 	private static final int LIMIT = 100;
 
@@ -61,9 +66,7 @@ public final class ReconciliationEndpoint {
 	 */
 	@ReadOperation
 	public ReconciliationDescriptor overview(@Nullable Integer limit) {
-		int size = (limit != null) ? limit : LIMIT;
-		Assert.isTrue(size >= 0 && size <= Reconciliation.REPORTED,
-				() -> "'limit' is " + size + ". Set it to a value from 0 to " + Reconciliation.REPORTED);
+		int size = WebResponses.limit(limit, LIMIT, 0, Reconciliation.REPORTED);
 		ReconciliationReport report = this.reconciliation.report();
 		return new ReconciliationDescriptor(
 				this.reconciliation.listeners().stream().map(ListenerDescriptor::of).toList(),
@@ -101,10 +104,10 @@ public final class ReconciliationEndpoint {
 	 * @param stuckAfter the time after which an operation in progress is stuck
 	 * @param examine whether completed keys are compared with their content
 	 * @param list the statuses to list besides the findings
-	 * @return the run
+	 * @return the run, or the reason why none was started
 	 */
 	@WriteOperation
-	public RunDescriptor start(String listener, @Nullable String topic, @Nullable Integer partition,
+	public WebEndpointResponse<?> start(String listener, @Nullable String topic, @Nullable Integer partition,
 			@Nullable OffsetDateTime from, @Nullable Long fromOffset, @Nullable OffsetDateTime to, @Nullable Long limit,
 			@Nullable Duration timeout, @Nullable Duration stuckAfter, @Nullable Boolean examine,
 			@Nullable Set<ReconciliationStatus> list) {
@@ -114,7 +117,13 @@ public final class ReconciliationEndpoint {
 				Objects.requireNonNullElse(timeout, ReconciliationRequest.DEFAULT_TIMEOUT),
 				Objects.requireNonNullElse(stuckAfter, ReconciliationRequest.DEFAULT_STUCK_AFTER),
 				!Boolean.FALSE.equals(examine), Objects.requireNonNullElse(list, Set.of()));
-		return RunDescriptor.of(this.reconciliation.start(request), LIMIT);
+		try {
+			return new WebEndpointResponse<>(RunDescriptor.of(this.reconciliation.start(request), LIMIT),
+					WebResponses.ACCEPTED);
+		}
+		catch (IllegalStateException ex) {
+			return WebResponses.problem(ex.getMessage(), WebResponses.CONFLICT);
+		}
 	}
 
 	/**
@@ -132,8 +141,8 @@ public final class ReconciliationEndpoint {
 	 * @param listeners the listeners whose topics can be compared with the store
 	 * @param run the current or last run, if there was one
 	 */
-	@JsonInclude(Include.NON_NULL)
-	public record ReconciliationDescriptor(List<ListenerDescriptor> listeners, @Nullable RunDescriptor run) {
+	public record ReconciliationDescriptor(List<ListenerDescriptor> listeners,
+			@Nullable RunDescriptor run) implements OperationResponseBody {
 
 	}
 
@@ -167,10 +176,9 @@ public final class ReconciliationEndpoint {
 	 * @param records the first of them
 	 * @param error the reason why the run ended early, if it did
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record RunDescriptor(String listener, State state, Instant startedAt, Duration duration, long total,
 			long read, long findings, Map<ReconciliationStatus, Long> counts, long listed,
-			List<FindingDescriptor> records, @Nullable String error) {
+			List<FindingDescriptor> records, @Nullable String error) implements OperationResponseBody {
 
 		static RunDescriptor of(ReconciliationReport report, int limit) {
 			return new RunDescriptor(report.listener(), report.state(), report.startedAt(), report.duration(),
@@ -192,7 +200,6 @@ public final class ReconciliationEndpoint {
 	 * @param key the key, if it is known
 	 * @param detail an explanation, if there is one
 	 */
-	@JsonInclude(Include.NON_NULL)
 	public record FindingDescriptor(String topic, int partition, long offset, Instant timestamp,
 			ReconciliationStatus status, @Nullable String scope, @Nullable String key, @Nullable String detail) {
 
@@ -210,7 +217,7 @@ public final class ReconciliationEndpoint {
 	 *
 	 * @param cancelled whether a run was in progress
 	 */
-	public record CancelDescriptor(boolean cancelled) {
+	public record CancelDescriptor(boolean cancelled) implements OperationResponseBody {
 
 	}
 

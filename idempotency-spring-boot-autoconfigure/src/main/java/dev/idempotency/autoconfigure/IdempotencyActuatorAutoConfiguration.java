@@ -23,14 +23,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 import dev.idempotency.actuate.IdempotencyEndpoint;
-import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
-import dev.idempotency.actuate.OffsetsEndpoint;
-import dev.idempotency.actuate.OffsetsEndpointWebExtension;
 import dev.idempotency.actuate.OutboxEndpoint;
-import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.actuate.ReconciliationEndpoint;
-import dev.idempotency.actuate.ReconciliationEndpointWebExtension;
+import dev.idempotency.actuate.WebResponses;
 import dev.idempotency.outbox.OutboxAdmin;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxRelay;
@@ -53,7 +49,7 @@ import dev.idempotency.template.Observers;
 public final class IdempotencyActuatorAutoConfiguration {
 
 	/**
-	 * The endpoints. One group of properties controls which error messages both show.
+	 * The endpoints. One group of properties controls which error messages they show.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass(ConditionalOnAvailableEndpoint.class)
@@ -61,29 +57,17 @@ public final class IdempotencyActuatorAutoConfiguration {
 	static class Endpoints {
 
 		@Bean
-		@ConditionalOnAvailableEndpoint
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean
 		IdempotencyEndpoint idempotencyEndpoint(StoreRegistry stores, EndpointProperties properties) {
-			return new IdempotencyEndpoint(admins(stores), properties.showValues());
-		}
-
-		private static Map<String, IdempotencyAdmin> admins(StoreRegistry stores) {
 			Map<String, IdempotencyAdmin> admins = new LinkedHashMap<>();
 			stores.templates().values().forEach((template) -> admins.put(template.name(), template.admin()));
-			return admins;
+			return new IdempotencyEndpoint(admins, properties.showValues(), properties.roles());
 		}
 
 		@Bean
-		@ConditionalOnAvailableEndpoint
-		@ConditionalOnBean(IdempotencyTemplate.class)
-		@ConditionalOnMissingBean
-		OffsetsEndpoint idempotencyOffsetsEndpoint(StoreRegistry stores) {
-			return new OffsetsEndpoint(admins(stores));
-		}
-
-		@Bean
-		@ConditionalOnAvailableEndpoint
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
 		@ConditionalOnBean({ IdempotencyTemplate.class, Reconciliation.class })
 		@ConditionalOnMissingBean
 		ReconciliationEndpoint idempotencyReconciliationEndpoint(Reconciliation reconciliation) {
@@ -91,51 +75,20 @@ public final class IdempotencyActuatorAutoConfiguration {
 		}
 
 		@Bean
-		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
-		@ConditionalOnBean({ IdempotencyTemplate.class, ReconciliationEndpoint.class })
-		@ConditionalOnMissingBean
-		ReconciliationEndpointWebExtension idempotencyReconciliationEndpointWebExtension(
-				ReconciliationEndpoint endpoint) {
-			return new ReconciliationEndpointWebExtension(endpoint);
-		}
-
-		@Bean
-		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
-		@ConditionalOnBean({ IdempotencyTemplate.class, OffsetsEndpoint.class })
-		@ConditionalOnMissingBean
-		OffsetsEndpointWebExtension idempotencyOffsetsEndpointWebExtension(OffsetsEndpoint endpoint) {
-			return new OffsetsEndpointWebExtension(endpoint);
-		}
-
-		@Bean
-		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
-		@ConditionalOnBean({ IdempotencyTemplate.class, IdempotencyEndpoint.class })
-		@ConditionalOnMissingBean
-		IdempotencyEndpointWebExtension idempotencyEndpointWebExtension(IdempotencyEndpoint endpoint,
-				IdempotencyTemplate template, EndpointProperties properties) {
-			return new IdempotencyEndpointWebExtension(endpoint, properties.showValues(), properties.roles());
-		}
-
-		@Bean
 		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
-		@ConditionalOnAvailableEndpoint
+		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
 		@ConditionalOnBean(OutboxStore.class)
 		@ConditionalOnMissingBean
 		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
 				ObjectProvider<OutboxNotifier> notifier, BeanFactory beanFactory, EndpointProperties properties) {
 			OutboxAdmin admin = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
 					Observers.of(beanFactory));
-			return new OutboxEndpoint(admin, properties.showValues());
+			return new OutboxEndpoint(admin, properties.showValues(), properties.roles());
 		}
 
 		@Bean
-		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
-		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
-		@ConditionalOnBean({ OutboxStore.class, OutboxEndpoint.class })
-		@ConditionalOnMissingBean
-		OutboxEndpointWebExtension idempotencyOutboxEndpointWebExtension(OutboxEndpoint endpoint,
-				EndpointProperties properties) {
-			return new OutboxEndpointWebExtension(endpoint, properties.showValues(), properties.roles());
+		WebResponses idempotencyWebResponses() {
+			return new WebResponses();
 		}
 
 	}
@@ -165,7 +118,7 @@ public final class IdempotencyActuatorAutoConfiguration {
 	}
 
 	/**
-	 * Properties of both endpoints.
+	 * Properties of the endpoints.
 	 *
 	 * @param showValues When to show error messages and stored results.
 	 * @param roles Roles used to determine whether a user is authorized to see error

@@ -18,6 +18,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.jdbc.RecordSql.Name;
@@ -245,8 +246,11 @@ final class JdbcRecords implements IdempotencyRecords {
 			}
 			try {
 				int separator = text.indexOf(SEPARATOR);
-				return new Position(OffsetDateTime.parse(text.substring(0, Math.max(0, separator))),
-						UUID.fromString(text.substring(separator + 1)));
+				OffsetDateTime expiresAt = Instant.parse(text.substring(0, Math.max(0, separator)))
+					.atOffset(ZoneOffset.UTC);
+				Assert.isTrue(!expiresAt.isBefore(FIRST.expiresAt) && !expiresAt.isAfter(LAST.expiresAt),
+						"The time is out of the range of a column");
+				return new Position(expiresAt, UUID.fromString(text.substring(separator + 1)));
 			}
 			catch (DateTimeException | IllegalArgumentException ex) {
 				throw new IllegalArgumentException("'after' is '" + text + "', which is not the end of a page. "

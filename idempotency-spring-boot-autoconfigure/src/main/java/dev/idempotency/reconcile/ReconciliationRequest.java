@@ -49,6 +49,12 @@ public record ReconciliationRequest(String listener, @Nullable String topic, @Nu
 	 */
 	public static final Duration DEFAULT_STUCK_AFTER = Duration.ofMinutes(10);
 
+	private static final Duration SHORTEST = Duration.ofMillis(1);
+
+	private static final Duration LONGEST = Duration.ofDays(36_500);
+
+	private static final Instant LATEST = Instant.parse("9999-12-31T00:00:00Z");
+
 	public ReconciliationRequest {
 		Assert.hasText(listener, "'listener' is missing. Name a listener");
 		Assert.isTrue(from == null || fromOffset == null, "'from' and an offset are given. Name one of them");
@@ -56,11 +62,15 @@ public record ReconciliationRequest(String listener, @Nullable String topic, @Nu
 				() -> "The offset is " + fromOffset + ". Set it to 0 or more");
 		Assert.isTrue(partition == null || partition >= 0,
 				() -> "'partition' is " + partition + ". Set it to 0 or more");
+		Assert.isTrue(isTimestamp(from) && isTimestamp(to),
+				"'from' or 'to' is out of range. Set it to a time from 1970 to 9999");
 		Assert.isTrue(from == null || to == null || from.isBefore(to),
 				() -> "'from' (" + from + ") must be before 'to' (" + to + ")");
 		Assert.isTrue(limit >= 1, () -> "'limit' is " + limit + ". Set it to 1 or more");
-		Assert.isTrue(timeout.toMillis() >= 1, () -> "'timeout' is " + timeout + ". Set it to 1ms or more");
-		Assert.isTrue(!stuckAfter.isNegative(), () -> "'stuck-after' is " + stuckAfter + ". Set it to 0 or more");
+		Assert.isTrue(isIn(SHORTEST, timeout),
+				() -> "'timeout' is " + timeout + ". Set it to a value from 1ms to 36500d");
+		Assert.isTrue(isIn(Duration.ZERO, stuckAfter),
+				() -> "'stuck-after' is " + stuckAfter + ". Set it to a value from 0 to 36500d");
 		listed = Set.copyOf(listed);
 	}
 
@@ -72,6 +82,14 @@ public record ReconciliationRequest(String listener, @Nullable String topic, @Nu
 	public static ReconciliationRequest of(String listener) {
 		return new ReconciliationRequest(listener, null, null, null, null, null, DEFAULT_LIMIT, DEFAULT_TIMEOUT,
 				DEFAULT_STUCK_AFTER, true, Set.of());
+	}
+
+	private static boolean isTimestamp(@Nullable Instant time) {
+		return time == null || (!time.isBefore(Instant.EPOCH) && time.isBefore(LATEST));
+	}
+
+	private static boolean isIn(Duration min, Duration value) {
+		return value.compareTo(min) >= 0 && value.compareTo(LONGEST) <= 0;
 	}
 
 	boolean lists(ReconciliationStatus status) {

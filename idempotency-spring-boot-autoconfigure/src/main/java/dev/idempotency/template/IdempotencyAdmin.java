@@ -204,7 +204,7 @@ public final class IdempotencyAdmin {
 	 * @param force whether to release a claim that is alive too
 	 * @param requestedBy the user who requests it, {@code null} if unknown
 	 * @return the outcome
-	 * @throws IllegalStateException if the store has no {@link #records()}
+	 * @throws UnsupportedOperationException if the store has no {@link #records()}
 	 */
 	public Change release(IdempotencyKey key, boolean force, @Nullable String requestedBy) {
 		return change(Intervention.RELEASE, key, force, requestedBy, (records) -> records.release(key, force));
@@ -217,7 +217,7 @@ public final class IdempotencyAdmin {
 	 * @param force whether to delete a claim that is alive too
 	 * @param requestedBy the user who requests it, {@code null} if unknown
 	 * @return the outcome
-	 * @throws IllegalStateException if the store has no {@link #records()}
+	 * @throws UnsupportedOperationException if the store has no {@link #records()}
 	 */
 	public Change evict(IdempotencyKey key, boolean force, @Nullable String requestedBy) {
 		return change(Intervention.EVICT, key, force, requestedBy, (records) -> records.evict(key, force));
@@ -245,7 +245,7 @@ public final class IdempotencyAdmin {
 	 * @param after the {@link BulkEviction#next() end} of an earlier call, {@code null}
 	 * to begin
 	 * @return the number of records
-	 * @throws IllegalStateException if the store has no {@link #records()}
+	 * @throws UnsupportedOperationException if the store has no {@link #records()}
 	 * @throws IllegalArgumentException if the limit is below 1, or {@code after} is not
 	 * the end of a call
 	 */
@@ -267,7 +267,7 @@ public final class IdempotencyAdmin {
 	 * to begin
 	 * @param requestedBy the user who requests it, {@code null} if unknown
 	 * @return the number of deleted records
-	 * @throws IllegalStateException if the store has no {@link #records()}
+	 * @throws UnsupportedOperationException if the store has no {@link #records()}
 	 * @throws IllegalArgumentException if the limit is below 1, or {@code after} is not
 	 * the end of a call
 	 */
@@ -309,7 +309,7 @@ public final class IdempotencyAdmin {
 	}
 
 	private IdempotencyRecords requireRecords() {
-		return records().orElseThrow(() -> new IllegalStateException("The idempotency store '" + this.name
+		return records().orElseThrow(() -> new UnsupportedOperationException("The idempotency store '" + this.name
 				+ "' has no IdempotencyRecords. Change its records with the tools of the store"));
 	}
 

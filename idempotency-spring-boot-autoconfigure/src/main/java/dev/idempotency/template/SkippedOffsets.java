@@ -37,15 +37,15 @@ final class SkippedOffsets {
 				+ " offsets below the mark " + previous + " of the last processed record. ";
 		if (below < ORDINARY) {
 			logger.info(message + "That is usual after a failure or a rebalance. If the offsets of the consumer group "
-					+ "were reset, lower the mark of the endpoint 'idempotencyoffsets', too");
+					+ "were reset, lower the mark at the endpoint 'idempotency', too");
 		}
 		else {
 			logger.warn(message
 					+ "That is more than a redelivery after a failure. If the offsets of the consumer group were reset in order to process "
 					+ "these records again, stop the listener, lower the mark with POST "
-					+ "/actuator/idempotencyoffsets and the body {\"scope\":\"" + mark.scope() + "\",\"topic\":\""
-					+ mark.topic() + "\",\"partition\":" + mark.partition() + ",\"next\":" + mark.offset()
-					+ "}, and reset the offsets again. Otherwise do nothing");
+					+ "/actuator/idempotency/offsets/lower and the body {\"scope\":\"" + mark.scope()
+					+ "\",\"topic\":\"" + mark.topic() + "\",\"partition\":" + mark.partition() + ",\"next\":"
+					+ mark.offset() + "}, and reset the offsets again. Otherwise do nothing");
 		}
 	}
 

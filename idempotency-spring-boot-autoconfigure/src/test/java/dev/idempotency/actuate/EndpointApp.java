@@ -15,6 +15,7 @@ import java.util.UUID;
 
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 import tools.jackson.databind.JsonNode;
@@ -28,6 +29,7 @@ import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
@@ -93,7 +95,6 @@ final class EndpointApp implements AutoCloseable {
 			String[] parts = property.split("=");
 			app.with("management.endpoint.idempotency." + parts[0], parts[1]);
 			app.with("management.endpoint.idempotencyoutbox." + parts[0], parts[1]);
-			app.with("management.endpoint.idempotencyoffsets." + parts[0], parts[1]);
 			app.with("management.endpoint.idempotencyreconciliation." + parts[0], parts[1]);
 		}
 		return new EndpointApp(app.run(), database);
@@ -174,6 +175,11 @@ final class EndpointApp implements AutoCloseable {
 
 	void completed(IdempotencyKey key) {
 		store().complete(claimed(key), RESULT.getBytes(StandardCharsets.UTF_8));
+	}
+
+	void mark(OffsetMark mark) {
+		new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
+			.executeWithoutResult((status) -> store().offsetMarks().orElseThrow().raise(mark, false));
 	}
 
 	void send(UUID id) {

@@ -24,6 +24,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.reconcile.ReconciliationReport.State;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -73,8 +74,9 @@ class EndpointDocumentTests {
 			.map((block) -> block.group(1))
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
-			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all", "outbox",
-					"outbox/set-aside", "outbox/retry", "outbox/discard", "reconciliation", "reconciliation/findings");
+			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all",
+					"/offsets", "/offsets/lower", "outbox", "outbox/set-aside", "outbox/retry", "outbox/discard",
+					"reconciliation", "reconciliation/findings");
 	}
 
 	private static void prepare(EndpointApp app) {
@@ -91,6 +93,7 @@ class EndpointDocumentTests {
 		app.claimed(IdempotencyKey.of("ledger", "payment/4"));
 		app.completed(IdempotencyKey.of("mail", "order/1"));
 		app.completed(IdempotencyKey.of("mail", "order/2"));
+		app.mark(new OffsetMark("stock/movements", "movements", new UUID(1, 2), 0, 1999));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000004"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000005"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000001"));

@@ -3,6 +3,7 @@ package dev.idempotency.actuate;
 import java.net.http.HttpResponse;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.util.UUID;
 import java.util.stream.Stream;
 
 import io.micrometer.core.instrument.Counter;
@@ -21,6 +22,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMark;
+import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -160,9 +163,14 @@ class IdempotencyEndpointTests {
 
 	@ParameterizedTest
 	@CsvSource({ "/record?scope=a&key=absent,404", "/record?scope=a,400", "/record?scope=a&key=%20,400", "/nothing,404",
-			"/stuck?limit=0,400", "/failed?limit=1001,400", "/failed?limit=x,400", "/stuck?after=nowhere,400" })
-	void impossibleReadIsRefused(String path, int status) {
-		assertThat(reader.get(path).statusCode()).isEqualTo(status);
+			"/stuck?limit=0,400", "/failed?limit=1001,400", "/failed?limit=x,400", "/stuck?after=nowhere,400",
+			"/stuck?after=%2B999999999-12-31T23:59:59Z_00000000-0000-0001-0000-000000000001,400",
+			"/failed?scopes=a,400", "?store=none,400", "?store=%00,400", "/offsets?limit=10001,400",
+			"reconciliation?limit=-1,400", "reconciliation/findings,404" })
+	void impossibleReadIsRefusedWithAReason(String path, int status) {
+		HttpResponse<String> response = reader.get(path);
+		assertThat(response.statusCode()).isEqualTo(status);
+		assertThat(EndpointApp.json(response).path("error").asString()).contains(" ");
 	}
 
 	@Test
@@ -262,6 +270,10 @@ class IdempotencyEndpointTests {
 			"evict-all {\"scope\":\"a\",\"limit\":100001,\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"after\":\"b\",\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"keyPrefix\":\"\\u0000\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"keyprefix\":\"b\",\"dryRun\":false}", "release {\"force\":\"maybe\"}",
+			"offsets/lower {\"scope\":\"a\"}",
+			"offsets/lower {\"scope\":\"a\",\"topic\":\"b\",\"partition\":0,\"next\":-1}",
+			"offsets/lower {\"scope\":\"\\u0000\",\"topic\":\"b\",\"partition\":0,\"next\":1}",
 			"evict-all {\"scope\":\"a\",\"createdFrom\":\"2026-01-02T00:00:00Z\",\"createdBefore\":\"2026-01-01T00:00:00Z\",\"dryRun\":true}" })
 	void incompleteRequestIsRefusedWithAReason(String action, String body) {
 		HttpResponse<String> response = writer.post("/" + action, body);
@@ -269,24 +281,87 @@ class IdempotencyEndpointTests {
 		assertThat(EndpointApp.json(response).path("error").asString()).contains("'");
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "{}", "{\"listener\":\"none\"}", "{\"listener\":\"none\",\"list\":\"x\"}",
+			"{\"listener\":\"none\",\"timeout\":\"PT9000000000000000S\"}",
+			"{\"listener\":\"none\",\"from\":\"+999999999-01-01T00:00:00Z\"}",
+			"{\"listener\":\"none\",\"stuckafter\":\"1m\"}" })
+	void impossibleReconciliationIsRefusedWithAReason(String body) {
+		HttpResponse<String> response = writer.post("reconciliation", body);
+		assertThat(response.statusCode()).isEqualTo(400);
+		assertThat(EndpointApp.json(response).path("error").asString()).contains("'");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "delete", "offsets/raise" })
+	void unknownActionIsNotFound(String action) {
+		String body = action.equals("delete") ? EndpointApp.body(this.key, "") : lowered(1);
+		assertThat(writer.post("/" + action, body).statusCode()).isEqualTo(404);
+	}
+
+	private void raise(long offset) {
+		writer.mark(new OffsetMark(this.key.scope(), "topic", new UUID(1, 2), 3, offset));
+	}
+
+	private JsonNode mark() {
+		HttpResponse<String> response = reader.get("/offsets?limit=10000");
+		assertThat(response.statusCode()).isEqualTo(200);
+		return EndpointApp.json(response)
+			.path("marks")
+			.valueStream()
+			.filter((mark) -> mark.path("scope").asString().equals(this.key.scope()))
+			.findFirst()
+			.orElseThrow();
+	}
+
+	private String lowered(long next) {
+		return "{\"scope\":\"" + this.key.scope() + "\",\"topic\":\"topic\",\"partition\":3,\"next\":" + next + "}";
+	}
+
 	@Test
-	void unknownActionIsNotFound() {
-		assertThat(writer.post("/delete", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(404);
+	void marksAreListed() {
+		raise(41);
+		assertThat(mark().propertyNames()).containsExactlyInAnyOrder("scope", "topic", "topicId", "partition", "offset",
+				"updatedAt");
+		assertThat(mark().path("partition").asInt()).isEqualTo(3);
+		assertThat(mark().path("offset").asLong()).isEqualTo(41);
+	}
+
+	@Test
+	void markIsLoweredLoggedAndCounted() {
+		raise(41);
+		try (Logs logs = Logs.about(this.key.scope())) {
+			assertThat(writer.post("/offsets/lower", lowered(50)).statusCode()).as("the mark is lower").isEqualTo(404);
+			HttpResponse<String> response = writer.post("/offsets/lower", lowered(10));
+			assertThat(response.statusCode()).isEqualTo(200);
+			assertThat(EndpointApp.json(response).path("outcome").asString()).isEqualTo("DONE");
+			assertThat(mark().path("offset").asLong()).isEqualTo(9);
+			assertThat(logs.messages("WARN")).anyMatch((line) -> line.startsWith("Intervention: lower of the mark")
+					&& line.contains("partition 3 of topic 'topic'") && line.contains("offset 10"));
+		}
+		assertThat(writes("lower", "done")).isPositive();
+	}
+
+	@Test
+	void markIsNotLoweredByDefault() {
+		raise(41);
+		assertThat(reader.post("/offsets/lower", lowered(10)).statusCode()).isEqualTo(404);
+		assertThat(mark().path("offset").asLong()).isEqualTo(41);
 	}
 
 	@Test
 	void refusedReleaseIsCounted() {
-		double before = refused();
+		double before = writes("release", "refused");
 		writer.claimed(this.key);
 		writer.post("/release", EndpointApp.body(this.key, ""));
-		assertThat(refused()).isEqualTo(before + 1);
+		assertThat(writes("release", "refused")).isEqualTo(before + 1);
 	}
 
-	private static double refused() {
+	private static double writes(String operation, String outcome) {
 		Counter counter = writer.context()
 			.getBean(MeterRegistry.class)
 			.find("idempotency.endpoint.writes")
-			.tags("operation", "release", "outcome", "refused")
+			.tags("operation", operation, "outcome", outcome)
 			.counter();
 		return (counter != null) ? counter.count() : 0;
 	}

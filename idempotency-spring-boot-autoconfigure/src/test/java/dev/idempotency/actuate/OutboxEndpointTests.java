@@ -19,6 +19,8 @@ import org.springframework.boot.actuate.endpoint.Show;
 import tools.jackson.databind.JsonNode;
 
 import dev.idempotency.actuate.OutboxEndpoint.DeadLetterList;
+import dev.idempotency.outbox.OutboxAdmin;
+import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -111,9 +113,9 @@ class OutboxEndpointTests {
 	@CsvSource({ "alice,true", ",false" })
 	void messageOfTheErrorIsShownToAuthorizedUsersOnly(String name, boolean shown) {
 		writer.deadLetter(this.id);
-		OutboxEndpointWebExtension extension = new OutboxEndpointWebExtension(
-				writer.context().getBean(OutboxEndpoint.class), Show.WHEN_AUTHORIZED, Set.of());
-		DeadLetterList list = (DeadLetterList) extension.view(new User(name), "set-aside", 1).getBody();
+		OutboxEndpoint endpoint = new OutboxEndpoint(new OutboxAdmin(writer.outbox(), () -> {
+		}, Observers.none()), Show.WHEN_AUTHORIZED, Set.of());
+		DeadLetterList list = endpoint.view("set-aside", 1, new User(name));
 		assertThat(list.messages()).singleElement()
 			.satisfies((message) -> assertThat(message.error().message()).isEqualTo(shown ? "card 4711" : null));
 	}
@@ -214,11 +216,12 @@ class OutboxEndpointTests {
 
 	@ParameterizedTest
 	@ValueSource(strings = { "{\"topic\":\"t\",\"limit\":0}", "{\"topic\":\"t\",\"limit\":1001}",
-			"{\"topic\":\"t\",\"id\":\"0199e7a1-5f00-7000-8000-000000000001\"}" })
+			"{\"topic\":\"t\",\"id\":\"0199e7a1-5f00-7000-8000-000000000001\"}", "{\"topic\":\"\\u0000\"}",
+			"{\"topics\":\"t\"}" })
 	void badTopicOrLimitIsRefusedWithAReason(String body) {
 		HttpResponse<String> response = writer.post("outbox/discard", body);
 		assertThat(response.statusCode()).isEqualTo(400);
-		assertThat(EndpointApp.json(response).path("error").asString()).containsAnyOf("'limit'", "'topic'");
+		assertThat(EndpointApp.json(response).path("error").asString()).containsAnyOf("'limit'", "'topic'", "'topics'");
 	}
 
 	@Test
@@ -229,12 +232,12 @@ class OutboxEndpointTests {
 	@Test
 	void userOfAWriteIsLoggedAndTheWriteIsCounted() {
 		writer.deadLetter(this.id);
-		OutboxEndpointWebExtension extension = writer.context().getBean(OutboxEndpointWebExtension.class);
+		OutboxEndpoint endpoint = writer.context().getBean(OutboxEndpoint.class);
 		double done = writes("discard", "done");
 		double refused = writes("discard", "refused");
 		try (Logs logs = Logs.ofThisThread()) {
-			extension.change("discard", this.id.toString(), null, null, new User("ali\nce"));
-			extension.change("discard", this.id.toString(), null, null, SecurityContext.NONE);
+			endpoint.change("discard", this.id.toString(), null, null, new User("ali\nce"));
+			endpoint.change("discard", this.id.toString(), null, null, SecurityContext.NONE);
 			assertThat(logs.messages("WARN")).containsExactly("Intervention: discard of the message " + this.id
 					+ " in the outbox 'idempotency_outbox' by 'ali?ce'");
 			assertThat(logs.messages("INFO")).singleElement()

@@ -20,10 +20,8 @@ import org.springframework.context.annotation.Bean;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.actuate.IdempotencyEndpoint;
-import dev.idempotency.actuate.IdempotencyEndpointWebExtension;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.actuate.OutboxEndpoint;
-import dev.idempotency.actuate.OutboxEndpointWebExtension;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.micrometer.IdempotencyMetrics;
 import dev.idempotency.micrometer.ObservationTags;
@@ -85,8 +83,7 @@ class OptionalTechnologiesTests {
 			.doesNotHaveBean(OutboxEndpoint.class));
 		ApplicationContextRunner enabled = exposed.withPropertyValues("idempotency.outbox.enabled=true");
 		enabled.run((context) -> assertThat(context).hasSingleBean(OutboxMetrics.class)
-			.hasSingleBean(OutboxEndpoint.class)
-			.hasSingleBean(OutboxEndpointWebExtension.class));
+			.hasSingleBean(OutboxEndpoint.class));
 		enabled.withPropertyValues("management.endpoint.idempotencyoutbox.access=NONE")
 			.run((context) -> assertThat(context).hasSingleBean(OutboxStore.class)
 				.doesNotHaveBean(OutboxEndpoint.class));
@@ -166,8 +163,7 @@ class OptionalTechnologiesTests {
 	void endpointIsPresentOnlyWhenExposed() {
 		this.runner.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyEndpoint.class));
 		this.runner.withPropertyValues("management.endpoints.web.exposure.include=idempotency")
-			.run((context) -> assertThat(context).hasSingleBean(IdempotencyEndpoint.class)
-				.hasSingleBean(IdempotencyEndpointWebExtension.class));
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyEndpoint.class));
 	}
 
 	@Test

@@ -210,8 +210,9 @@ class OffsetListenerTests {
 			.singleElement()
 			.asString()
 			.contains("the offset 0 of partition 0 of topic " + this.app.name("reset"),
-					"1099 offsets below the mark 1099", "{\"scope\":\"" + this.app.name("reset") + "\",\"topic\":\""
-							+ this.app.name("reset") + "\",\"partition\":0,\"next\":0}");
+					"POST /actuator/idempotency/offsets/lower", "1099 offsets below the mark 1099",
+					"{\"scope\":\"" + this.app.name("reset") + "\",\"topic\":\"" + this.app.name("reset")
+							+ "\",\"partition\":0,\"next\":0}");
 		this.app.stop("reset");
 		assertThat(this.app.bean(IdempotencyTemplate.class)
 			.admin()

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.actuate.endpoint.SecurityContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -96,7 +97,7 @@ class PoisonTests {
 	}
 
 	private static @Nullable DeadLetterDescriptor shown(String topic, String name) {
-		return endpoint.view("set-aside", null)
+		return endpoint.view("set-aside", null, SecurityContext.NONE)
 			.messages()
 			.stream()
 			.filter((message) -> message.topic().equals(topic) && message.aggregateId().equals(name))
@@ -113,7 +114,7 @@ class PoisonTests {
 	}
 
 	private static MessagesChanged change(String action, UUID id) {
-		return endpoint.change(action, id.toString(), null, null);
+		return endpoint.change(action, id.toString(), null, null, SecurityContext.NONE);
 	}
 
 	@Test
@@ -168,7 +169,7 @@ class PoisonTests {
 		await().untilAsserted(() -> assertThat(blocked(topic)).isEqualTo(2 * behind));
 		await().untilAsserted(() -> assertThat(Set.copyOf(values(topic))).hasSize(messages - 2 * behind));
 		assertThat(endpoint.overview().blocked()).isGreaterThanOrEqualTo(2 * behind);
-		assertThat(endpoint.change("discard", null, topic, 10).messages()).isEqualTo(2);
+		assertThat(endpoint.change("discard", null, topic, 10, SecurityContext.NONE).messages()).isEqualTo(2);
 		await().untilAsserted(() -> assertThat(Set.copyOf(values(topic))).hasSize(messages));
 		// A message is repeated when the answer of a busy broker is overdue.
 		Map<Integer, List<Integer>> byKey = values(topic).stream()
@@ -261,7 +262,8 @@ class PoisonTests {
 			send(sleepy, message("not/valid", "a", "poison", "1"));
 			await().until(() -> sent.size() == 1);
 			OutboxEndpoint asked = sleepy.getBean(OutboxEndpoint.class);
-			asked.change("retry", asked.view("set-aside", 1).messages().get(0).id().toString(), null, null);
+			DeadLetterDescriptor letter = asked.view("set-aside", 1, SecurityContext.NONE).messages().get(0);
+			asked.change("retry", letter.id().toString(), null, null, SecurityContext.NONE);
 			await().until(() -> sent.size() == 2);
 		}
 	}

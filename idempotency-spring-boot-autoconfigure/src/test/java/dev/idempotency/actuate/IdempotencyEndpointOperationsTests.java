@@ -1,6 +1,7 @@
 package dev.idempotency.actuate;
 
 import java.security.Principal;
+import java.util.Map;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
@@ -26,6 +27,7 @@ import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.Observers;
@@ -38,9 +40,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
- * Tests for {@link IdempotencyEndpointWebExtension}.
+ * Tests for the operations of {@link IdempotencyEndpoint} without HTTP.
  */
-class IdempotencyEndpointWebExtensionTests {
+class IdempotencyEndpointOperationsTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
@@ -56,31 +58,33 @@ class IdempotencyEndpointWebExtensionTests {
 		}
 	}
 
-	private IdempotencyEndpointWebExtension endpoint(IdempotencyStore store, Show show, String... roles) {
+	private IdempotencyEndpoint endpoint(IdempotencyStore store, Show show, String... roles) {
 		this.template = new IdempotencyTemplate(store, new Settings(null, false, Observers.none()));
-		return new IdempotencyEndpointWebExtension(new IdempotencyEndpoint(this.template.admin(), show), show,
-				Set.of(roles));
+		IdempotencyAdmin admin = this.template.admin();
+		return new IdempotencyEndpoint(Map.of(admin.name(), admin), show, Set.of(roles));
 	}
 
-	private static WebEndpointResponse<?> view(IdempotencyEndpointWebExtension endpoint, String view) {
-		return endpoint.view(SecurityContext.NONE, view, null, null, null, null, null);
+	private static WebEndpointResponse<?> view(IdempotencyEndpoint endpoint, String view) {
+		return WebResponses.of(() -> endpoint.view(view, null, null, null, null, null, SecurityContext.NONE));
 	}
 
-	private static WebEndpointResponse<?> evict(IdempotencyEndpointWebExtension endpoint, @Nullable Boolean force,
+	private static WebEndpointResponse<?> evict(IdempotencyEndpoint endpoint, @Nullable Boolean force,
 			SecurityContext context) {
-		return endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, null, context);
+		return WebResponses
+			.of(() -> endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, null, context));
 	}
 
-	private static WebEndpointResponse<?> evictAll(IdempotencyEndpointWebExtension endpoint, SecurityContext context) {
-		return endpoint.change("evict-all", "a", null, null, null, null, null, false, null, null, null, context);
+	private static WebEndpointResponse<?> evictAll(IdempotencyEndpoint endpoint, SecurityContext context) {
+		return WebResponses.of(() -> endpoint.change("evict-all", "a", null, null, null, null, null, false, null, null,
+				null, context));
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "stuck", "failed" })
 	void storeWithoutRecordsIsNamed(String view) {
-		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
+		IdempotencyEndpoint endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		assertThat(view(endpoint, view).getStatus()).isEqualTo(501);
-		assertThat(((Problem) endpoint.overview(null).getBody()).error())
+		assertThat(((Problem) WebResponses.of(() -> endpoint.overview(null)).getBody()).error())
 			.contains("'unreliable' has no IdempotencyRecords");
 		assertThat(evict(endpoint, true, SecurityContext.NONE).getStatus()).isEqualTo(501);
 		assertThat(evictAll(endpoint, SecurityContext.NONE).getStatus()).isEqualTo(501);
@@ -88,10 +92,11 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@Test
 	void storeWithoutRecordsFindsAKey() {
-		IdempotencyEndpointWebExtension endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
+		IdempotencyEndpoint endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
 		database.store().claim(TestDatabase.request(this.key));
-		assertThat(endpoint.view(SecurityContext.NONE, "record", this.key.scope(), this.key.value(), null, null, null)
-			.getStatus()).isEqualTo(200);
+		assertThat(endpoint.view("record", this.key.scope(), this.key.value(), null, null, null, SecurityContext.NONE))
+			.isInstanceOf(RecordDescriptor.class);
+		assertThat(view(endpoint, "offsets").getStatus()).isEqualTo(501);
 	}
 
 	@ParameterizedTest
@@ -102,10 +107,9 @@ class IdempotencyEndpointWebExtensionTests {
 		ClaimRequest request = TestDatabase.request(this.key);
 		store.claim(request);
 		store.fail(request, new Failure("Refused", "card 4711"));
-		IdempotencyEndpointWebExtension endpoint = (required != null) ? endpoint(store, Show.WHEN_AUTHORIZED, required)
+		IdempotencyEndpoint endpoint = (required != null) ? endpoint(store, Show.WHEN_AUTHORIZED, required)
 				: endpoint(store, Show.WHEN_AUTHORIZED);
-		RecordList list = (RecordList) endpoint.view(new User(name, role), "failed", null, null, null, null, null)
-			.getBody();
+		RecordList list = (RecordList) endpoint.view("failed", null, null, null, null, null, new User(name, role));
 		RecordDescriptor record = list.records().get(0);
 		assertThat(record.error().type()).isEqualTo("Refused");
 		assertThat(record.error().message()).isEqualTo(shown ? "card 4711" : null);
@@ -113,7 +117,7 @@ class IdempotencyEndpointWebExtensionTests {
 
 	@Test
 	void userOfAWriteIsLogged() {
-		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
+		IdempotencyEndpoint endpoint = endpoint(database.store(), Show.NEVER);
 		try (Logs logs = new Logs()) {
 			evict(endpoint, null, new User("alice", null));
 			evictAll(endpoint, new User("alice", null));
@@ -126,7 +130,7 @@ class IdempotencyEndpointWebExtensionTests {
 	@Test
 	@Tag("promise-6")
 	void pendingCompletionIsInTheListOfStuckKeysUntilItIsSettled() {
-		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
+		IdempotencyEndpoint endpoint = endpoint(database.store(), Show.NEVER);
 		runWhile(() -> {
 			database.endLease(this.key);
 			database.jdbc().execute("""
@@ -147,7 +151,7 @@ class IdempotencyEndpointWebExtensionTests {
 	@Test
 	@Tag("promise-11")
 	void pendingCompletionIsShownWhileTheStoreRefusesEveryCall() {
-		IdempotencyEndpointWebExtension endpoint = endpoint(database.store(), Show.NEVER);
+		IdempotencyEndpoint endpoint = endpoint(database.store(), Show.NEVER);
 		runWhile(() -> database.jdbc().execute("ALTER TABLE idempotency_record RENAME TO away"));
 		WebEndpointResponse<?> stuck = view(endpoint, "stuck");
 		WebEndpointResponse<?> failed = view(endpoint, "failed");
