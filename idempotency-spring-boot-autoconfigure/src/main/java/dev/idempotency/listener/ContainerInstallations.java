@@ -16,6 +16,7 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.core.Ordered;
 import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
+import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.event.ConsumerStartingEvent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.BatchMessageListener;
@@ -217,11 +218,11 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	}
 
 	static Map<String, Object> consumerProperties(MessageListenerContainer container,
-			KafkaListenerContainerFactory<?> factory) {
+			@Nullable KafkaListenerContainerFactory<?> factory) {
+		ConsumerFactory<?, ?> consumers = consumerFactory(factory);
 		Map<String, Object> properties = new HashMap<>();
-		if (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known
-				&& known.getConsumerFactory() != null) {
-			properties.putAll(known.getConsumerFactory().getConfigurationProperties());
+		if (consumers != null) {
+			properties.putAll(consumers.getConfigurationProperties());
 		}
 		// Contains the properties of the annotation.
 		Properties own = container.getContainerProperties().getKafkaConsumerProperties();
@@ -234,14 +235,12 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	// Spring Kafka disables that unless a property enables it.
 	static boolean isAutoCommit(MessageListenerContainer container,
 			@Nullable KafkaListenerContainerFactory<?> factory) {
-		// Contains the properties of the annotation.
-		Properties properties = container.getContainerProperties().getKafkaConsumerProperties();
-		Object setting = properties.getOrDefault(AUTO_COMMIT, properties.getProperty(AUTO_COMMIT));
-		if (setting == null && factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known
-				&& known.getConsumerFactory() != null) {
-			setting = known.getConsumerFactory().getConfigurationProperties().get(AUTO_COMMIT);
-		}
-		return setting != null && Boolean.parseBoolean(setting.toString());
+		return Boolean.parseBoolean(String.valueOf(consumerProperties(container, factory).get(AUTO_COMMIT)));
+	}
+
+	static @Nullable ConsumerFactory<?, ?> consumerFactory(@Nullable KafkaListenerContainerFactory<?> factory) {
+		return (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known) ? known.getConsumerFactory()
+				: null;
 	}
 
 	private record Installation(ProtectedListeners listeners, Kind kind) {

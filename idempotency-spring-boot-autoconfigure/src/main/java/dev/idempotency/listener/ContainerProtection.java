@@ -23,7 +23,6 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.kafka.annotation.KafkaListener;
-import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpoint;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -161,15 +160,10 @@ final class ContainerProtection {
 		if (main == container) {
 			this.topics.add(
 					new ListenerTopics.Source(String.valueOf(endpoint.getId()), listeners.values(), container,
-							protectedListeners, consumerFactory(factory), consumer,
+							protectedListeners, ContainerInstallations.consumerFactory(factory), consumer,
 							hasErrorHandler(endpoint, targetClass), (topic) -> this.topicIds.find(consumer, topic)),
 					registry);
 		}
-	}
-
-	private static @Nullable ConsumerFactory<?, ?> consumerFactory(KafkaListenerContainerFactory<?> factory) {
-		return (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known) ? known.getConsumerFactory()
-				: null;
 	}
 
 	private static boolean hasErrorHandler(MethodKafkaListenerEndpoint<?, ?> endpoint, Class<?> targetClass) {
@@ -237,9 +231,9 @@ final class ContainerProtection {
 	}
 
 	private static void lookAhead(MessageListenerContainer container, KafkaListenerContainerFactory<?> factory) {
-		if (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known
-				&& known.getConsumerFactory() != null) {
-			PolledRecordsInterceptor.install(container.getContainerProperties(), known.getConsumerFactory());
+		ConsumerFactory<?, ?> consumers = ContainerInstallations.consumerFactory(factory);
+		if (consumers != null) {
+			PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
 		}
 	}
 

@@ -44,15 +44,6 @@ public interface OutboxStore {
 	Claim claim(int limit, Set<String> excludedTopics);
 
 	/**
-	 * Claim messages of any topic.
-	 * @param limit approximate maximum number of messages
-	 * @return the claim
-	 */
-	default Claim claim(int limit) {
-		return claim(limit, Set.of());
-	}
-
-	/**
 	 * Notify the relays of other instances of new messages, if the database supports
 	 * notifications.
 	 */
@@ -201,17 +192,6 @@ public interface OutboxStore {
 	 */
 	record ClaimedRow(OutboxRow row, int attempts, Duration age, long claimedAt,
 			@Nullable UndecodableMessageException undecodable) {
-
-		/**
-		 * Create a message whose row could be decoded.
-		 * @param row the message
-		 * @param attempts number of refusals so far
-		 * @param age time between sending and claiming the message
-		 * @param claimedAt when the message was claimed
-		 */
-		public ClaimedRow(OutboxRow row, int attempts, Duration age, long claimedAt) {
-			this(row, attempts, age, claimedAt, null);
-		}
 
 		Duration elapsed() {
 			return this.age.plusNanos(System.nanoTime() - this.claimedAt);

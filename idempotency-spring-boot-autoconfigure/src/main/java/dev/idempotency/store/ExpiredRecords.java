@@ -35,15 +35,6 @@ public interface ExpiredRecords {
 	int deleteExpired(int limit, Duration pause);
 
 	/**
-	 * Delete one batch without a pause.
-	 * @param limit the largest number of records to delete
-	 * @return the number of deleted records
-	 */
-	default int deleteExpired(int limit) {
-		return deleteExpired(limit, Duration.ZERO);
-	}
-
-	/**
 	 * Return the time since the oldest record that may be deleted expired. The call must
 	 * be cheap for any number of records.
 	 * @return the time, zero if there is no such record

@@ -11,6 +11,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 
 import org.apache.kafka.common.errors.RecordTooLargeException;
@@ -193,7 +194,7 @@ final class EndpointApp implements AutoCloseable {
 
 	void deadLetter(UUID id) {
 		send(id);
-		try (OutboxStore.Claim claim = outbox().claim(1000)) {
+		try (OutboxStore.Claim claim = outbox().claim(1000, Set.of())) {
 			claim.settle(List.of(),
 					claim.rows()
 						.stream()

@@ -66,7 +66,7 @@ class ExpiredRecordsTests {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		database.store().claim(request);
 		database.endRetention(request.key());
-		assertThat(database.store().deleteExpired(100)).isZero();
+		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isZero();
 	}
 
 	@Test
@@ -75,14 +75,14 @@ class ExpiredRecordsTests {
 		database.store().claim(request);
 		database.endRetention(request.key());
 		database.endLease(request.key());
-		assertThat(database.store().deleteExpired(100)).isOne();
+		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isOne();
 	}
 
 	@Test
 	void lockedRecordsAreSkippedWithoutWaiting() {
 		List<IdempotencyKey> keys = expired(2);
 		inTransaction("SELECT 1 FROM idempotency_record WHERE id = '%s' FOR UPDATE".formatted(keys.get(0).id()),
-				() -> assertThat(database.store().deleteExpired(100)).isOne());
+				() -> assertThat(database.store().deleteExpired(100, Duration.ZERO)).isOne());
 		assertThat(database.store().find(keys.get(0))).isPresent();
 	}
 
@@ -92,15 +92,15 @@ class ExpiredRecordsTests {
 		inTransaction(
 				"SELECT pg_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), "
 						+ "hashoid('idempotency_record'::regclass))",
-				() -> assertThat(database.store().deleteExpired(100)).isZero());
-		assertThat(database.store().deleteExpired(100)).isOne();
+				() -> assertThat(database.store().deleteExpired(100, Duration.ZERO)).isZero());
+		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isOne();
 	}
 
 	@Test
 	void turnIsHeldDuringThePause() {
 		expired(1);
 		CompletableFuture<Integer> pausing = pausing(PAUSE);
-		assertThat(database.store().deleteExpired(100)).isZero();
+		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isZero();
 		assertThat(pausing).isNotDone();
 		assertThat(pausing.join()).isOne();
 	}
@@ -117,7 +117,7 @@ class ExpiredRecordsTests {
 			other.fail(request, new Failure("x", "y"));
 			new JdbcTemplate(pool).update("UPDATE idempotency_record SET expires_at = now()");
 			CompletableFuture<Integer> pausing = pausing(PAUSE);
-			assertThat(other.deleteExpired(100)).isOne();
+			assertThat(other.deleteExpired(100, Duration.ZERO)).isOne();
 			assertThat(pausing).isNotDone();
 			pausing.join();
 		}
@@ -160,12 +160,12 @@ class ExpiredRecordsTests {
 	void batchContinuesAfterThePreviousOneAndRestartsAtTheEnd() {
 		IdempotencyKey older = completed();
 		expired(3);
-		assertThat(database.store().deleteExpired(2)).isEqualTo(2);
+		assertThat(database.store().deleteExpired(2, Duration.ZERO)).isEqualTo(2);
 		database.jdbc()
 			.update("UPDATE idempotency_record SET expires_at = now() - interval '1 hour' WHERE id = ?", older.id());
-		assertThat(database.store().deleteExpired(2)).isOne();
+		assertThat(database.store().deleteExpired(2, Duration.ZERO)).isOne();
 		assertThat(database.store().find(older)).isPresent();
-		assertThat(database.store().deleteExpired(2)).isOne();
+		assertThat(database.store().deleteExpired(2, Duration.ZERO)).isOne();
 		assertThat(database.store().find(older)).isEmpty();
 	}
 
@@ -206,7 +206,7 @@ class ExpiredRecordsTests {
 					+ "FROM generate_series(-10, 20000) i");
 		database.jdbc().execute("ANALYZE idempotency_record");
 		long before = entriesRead();
-		assertThat(database.store().deleteExpired(100)).isEqualTo(11);
+		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isEqualTo(11);
 		// The statistics belong to the session that read them. The pool returns the
 		// same one to each thread.
 		await().pollInSameThread().atMost(Duration.ofSeconds(15)).until(() -> {

@@ -125,8 +125,8 @@ class H2ClaimTests {
 		});
 		this.transactions.executeWithoutResult((status) -> {
 			this.database.store().claimInTransaction(TestDatabase.request(inUse), false);
-			assertThat(this.database.store().deleteExpired(1)).isOne();
-			assertThat(this.database.store().deleteExpired(10)).isOne();
+			assertThat(this.database.store().deleteExpired(1, Duration.ZERO)).isOne();
+			assertThat(this.database.store().deleteExpired(10, Duration.ZERO)).isOne();
 		});
 		assertThat(this.database.store().find(live)).isPresent();
 	}
@@ -140,7 +140,7 @@ class H2ClaimTests {
 		this.database.jdbc()
 			.update("UPDATE idempotency_record SET expires_at = DATEADD(SECOND, -90, CURRENT_TIMESTAMP)");
 		assertThat(this.database.store().backlogAge()).isBetween(Duration.ofSeconds(90), Duration.ofSeconds(100));
-		assertThat(this.database.store().deleteExpired(10)).isOne();
+		assertThat(this.database.store().deleteExpired(10, Duration.ZERO)).isOne();
 		assertThat(this.database.store().backlogAge()).isZero();
 	}
 

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -78,7 +79,7 @@ class MySqlOutboxTests {
 	@Test
 	void claimOfOneMessageLocksOneLane() {
 		send(0, 200);
-		try (OutboxStore.Claim claim = this.store.claim(1)) {
+		try (OutboxStore.Claim claim = this.store.claim(1, Set.of())) {
 			assertThat(claim.rows()).hasSize(1);
 			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES - 1);
 		}
@@ -88,7 +89,8 @@ class MySqlOutboxTests {
 	@Test
 	void claimLeavesLanesForOtherRelays() {
 		send(0, 200);
-		try (OutboxStore.Claim claim = this.store.claim(200); OutboxStore.Claim other = this.store.claim(200)) {
+		try (OutboxStore.Claim claim = this.store.claim(200, Set.of());
+				OutboxStore.Claim other = this.store.claim(200, Set.of())) {
 			assertThat(claim.rows()).isNotEmpty();
 			assertThat(other.rows()).isNotEmpty();
 		}
@@ -103,13 +105,13 @@ class MySqlOutboxTests {
 			.build();
 		JdbcOutboxStore frozen = new JdbcOutboxStore(impatient, new JdbcTransactionManager(impatient), TABLE,
 				Duration.ofSeconds(2), Duration.ofHours(1), false);
-		try (OutboxStore.Claim claim = frozen.claim(200)) {
+		try (OutboxStore.Claim claim = frozen.claim(200, Set.of())) {
 			assertThat(freeLanes()).isLessThan(OutboxSql.LANES);
 			await().untilAsserted(() -> assertThat(freeLanes()).isEqualTo(OutboxSql.LANES));
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 				.isThrownBy(() -> claim.settle(claim.rows(), List.of()));
 		}
-		try (OutboxStore.Claim claim = this.store.claim(200)) {
+		try (OutboxStore.Claim claim = this.store.claim(200, Set.of())) {
 			assertThat(claim.rows()).isNotEmpty();
 		}
 		assertThat(this.database.jdbc().queryForObject("SELECT @@SESSION.idle_transaction_timeout", Integer.class))
@@ -125,7 +127,7 @@ class MySqlOutboxTests {
 			jdbc.execute("SET SESSION idle_transaction_timeout = 7");
 			JdbcOutboxStore relay = new JdbcOutboxStore(single, new JdbcTransactionManager(single), TABLE,
 					Duration.ofSeconds(2), Duration.ofHours(1), false);
-			try (OutboxStore.Claim claim = relay.claim(1)) {
+			try (OutboxStore.Claim claim = relay.claim(1, Set.of())) {
 				assertThat(jdbc.queryForObject("SELECT @@SESSION.idle_transaction_timeout", Integer.class))
 					.isEqualTo(180);
 			}
@@ -161,7 +163,7 @@ class MySqlOutboxTests {
 
 	// One message in ten is refused at first.
 	private void publish(Map<String, List<Integer>> published, Random random) {
-		try (OutboxStore.Claim claim = this.store.claim(50)) {
+		try (OutboxStore.Claim claim = this.store.claim(50, Set.of())) {
 			List<ClaimedRow> accepted = new ArrayList<>();
 			List<RelayFailure> refused = new ArrayList<>();
 			List<String> refusedKeys = new ArrayList<>();

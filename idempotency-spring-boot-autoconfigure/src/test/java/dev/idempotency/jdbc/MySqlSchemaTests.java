@@ -1,6 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.time.Duration;
+import java.util.Set;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -171,7 +172,7 @@ class MySqlSchemaTests {
 			this.jdbc.execute("REVOKE SELECT ON " + OUTBOX + "_lane FROM " + user + "@localhost");
 			JdbcOutboxStore relay = new JdbcOutboxStore(limited, new JdbcTransactionManager(limited), OUTBOX,
 					Duration.ofSeconds(2), Duration.ofHours(1), false);
-			assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> relay.claim(10))
+			assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> relay.claim(10, Set.of()))
 				.withMessageContaining("The relay lacks a privilege on the outbox");
 		}
 	}

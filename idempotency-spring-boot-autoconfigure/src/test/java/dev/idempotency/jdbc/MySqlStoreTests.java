@@ -221,7 +221,7 @@ class MySqlStoreTests {
 		assertThat(east.find(this.key)).isEqualTo(west.find(this.key));
 		assertThat(west.records().orElseThrow().overview().scopes()).isNotEmpty()
 			.allSatisfy((scope) -> assertThat(scope.stuck()).isZero());
-		assertThat(west.deleteExpired(10)).isZero();
+		assertThat(west.deleteExpired(10, Duration.ZERO)).isZero();
 		assertThat(east.complete(owner, null)).isEqualTo(Settlement.SETTLED);
 		assertThat(west.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
 	}
@@ -533,11 +533,11 @@ class MySqlStoreTests {
 			this.jdbc.queryForList("SELECT id FROM " + TestDatabase.TABLE + " WHERE id = ? FOR UPDATE",
 					MySqlTypes.bytes(keys.get(0).id()));
 			elsewhere(() -> {
-				assertThat(this.store.deleteExpired(3)).isEqualTo(3);
-				assertThat(this.store.deleteExpired(3)).isOne();
+				assertThat(this.store.deleteExpired(3, Duration.ZERO)).isEqualTo(3);
+				assertThat(this.store.deleteExpired(3, Duration.ZERO)).isOne();
 			});
 		});
-		assertThat(this.store.deleteExpired(3)).isOne();
+		assertThat(this.store.deleteExpired(3, Duration.ZERO)).isOne();
 		assertThat(keys).allSatisfy((each) -> assertThat(this.store.find(each)).isEmpty());
 		assertThat(this.store.find(alive.key()).orElseThrow().state()).isEqualTo(State.IN_PROGRESS);
 	}

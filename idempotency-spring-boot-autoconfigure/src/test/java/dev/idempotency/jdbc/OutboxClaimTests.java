@@ -70,7 +70,7 @@ class OutboxClaimTests {
 	@Test
 	void claimOfOneMessageLocksOneLane() {
 		send(MESSAGES, 1);
-		try (OutboxStore.Claim claim = this.store.claim(1)) {
+		try (OutboxStore.Claim claim = this.store.claim(1, Set.of())) {
 			assertThat(claim.rows()).hasSize(1);
 			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES - 1);
 		}
@@ -90,7 +90,7 @@ class OutboxClaimTests {
 			JdbcOutboxStore relay = new JdbcOutboxStore(pool, new JdbcTransactionManager(pool), TABLE,
 					Duration.ofSeconds(2), Duration.ofHours(1), false);
 			pool.getHikariPoolMXBean().softEvictConnections();
-			try (OutboxStore.Claim claim = relay.claim(1)) {
+			try (OutboxStore.Claim claim = relay.claim(1, Set.of())) {
 				assertThat(claim.rows()).hasSize(1);
 			}
 		}
@@ -99,8 +99,8 @@ class OutboxClaimTests {
 	@Test
 	void claimLeavesLanesForOtherRelays() {
 		send(MESSAGES, 1);
-		try (OutboxStore.Claim claim = this.store.claim(MESSAGES);
-				OutboxStore.Claim other = this.store.claim(MESSAGES)) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES, Set.of());
+				OutboxStore.Claim other = this.store.claim(MESSAGES, Set.of())) {
 			assertThat(claim.rows()).isNotEmpty();
 			assertThat(other.rows()).isNotEmpty();
 		}
@@ -109,7 +109,7 @@ class OutboxClaimTests {
 	@Test
 	void largeMessagesAreClaimedInPortions() {
 		send(40, MEGABYTE);
-		try (OutboxStore.Claim claim = this.store.claim(MESSAGES)) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES, Set.of())) {
 			assertThat(claim.rows()).hasSizeBetween(10, 17);
 		}
 	}
@@ -117,7 +117,7 @@ class OutboxClaimTests {
 	@Test
 	void messageThatIsLargerThanAPortionIsClaimedAlone() {
 		send(2, 20 * MEGABYTE);
-		try (OutboxStore.Claim claim = this.store.claim(MESSAGES)) {
+		try (OutboxStore.Claim claim = this.store.claim(MESSAGES, Set.of())) {
 			assertThat(claim.rows()).hasSize(1);
 		}
 	}
@@ -138,7 +138,7 @@ class OutboxClaimTests {
 		try (Connection only = this.database.pool().getConnection()) {
 			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
 			jdbc.execute("SET idle_in_transaction_session_timeout = 0");
-			try (OutboxStore.Claim claim = sharing(only).claim(1)) {
+			try (OutboxStore.Claim claim = sharing(only).claim(1, Set.of())) {
 				assertThat(claim.rows()).hasSize(1);
 				assertThat(setting(jdbc, "idle_in_transaction_session_timeout")).isEqualTo("3min");
 			}
@@ -153,7 +153,8 @@ class OutboxClaimTests {
 			only.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
 			int limit = only.getNetworkTimeout();
 			JdbcOutboxStore sharing = sharing(only);
-			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> sharing.claim(1));
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> sharing.claim(1, Set.of()));
 			assertThat(only.getTransactionIsolation()).isEqualTo(Connection.TRANSACTION_REPEATABLE_READ);
 			assertThat(only.getNetworkTimeout()).isEqualTo(limit);
 			assertThat(only.getAutoCommit()).isTrue();
@@ -167,7 +168,7 @@ class OutboxClaimTests {
 		try (Connection only = this.database.pool().getConnection()) {
 			only.setAutoCommit(false);
 			WatchedConnection watched = new WatchedConnection(only);
-			try (OutboxStore.Claim claim = sharing(watched.proxy()).claim(1)) {
+			try (OutboxStore.Claim claim = sharing(watched.proxy()).claim(1, Set.of())) {
 				assertThat(claim.rows()).hasSize(1);
 				claim.settle(claim.rows(), List.of());
 			}
@@ -184,7 +185,7 @@ class OutboxClaimTests {
 		try (Connection only = this.database.pool().getConnection()) {
 			JdbcTemplate jdbc = new JdbcTemplate(new SingleConnectionDataSource(only, true));
 			jdbc.execute("SET default_transaction_isolation = 'repeatable read'");
-			try (OutboxStore.Claim claim = sharing(only).claim(1)) {
+			try (OutboxStore.Claim claim = sharing(only).claim(1, Set.of())) {
 				assertThat(claim.rows()).hasSize(1);
 				assertThat(setting(jdbc, "transaction_isolation")).isEqualTo("read committed");
 				assertThat(setting(jdbc, "default_transaction_isolation")).isEqualTo("repeatable read");
@@ -204,7 +205,7 @@ class OutboxClaimTests {
 			WatchedConnection watched = new WatchedConnection(only);
 			watched.failAt("createArrayOf", new OutOfMemoryError("As if"));
 			JdbcOutboxStore sharing = sharing(watched.proxy());
-			assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> sharing.claim(1));
+			assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> sharing.claim(1, Set.of()));
 			assertThat(only.getAutoCommit()).isTrue();
 			assertThat(only.getNetworkTimeout()).isZero();
 			assertThat(freeLanes()).isEqualTo(OutboxSql.LANES);

@@ -81,7 +81,7 @@ class OutboxFrozenTests {
 			new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
 				.executeWithoutResult((status) -> sender.insert(largeRows("topic")));
 			StallingSocketFactory.stallAfter(LARGE, false);
-			Thread frozen = new Thread(() -> store.claim(100).close());
+			Thread frozen = new Thread(() -> store.claim(100, Set.of()).close());
 			frozen.setUncaughtExceptionHandler((thread, error) -> {
 			});
 			frozen.start();

@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -156,7 +157,7 @@ class OutboxLockTests {
 	void lockedMessageDoesNotDelayOtherMessages() throws SQLException {
 		JdbcOutboxStore store = store(Duration.ofHours(1));
 		ClaimedRow refused;
-		try (OutboxStore.Claim claim = store.claim(500)) {
+		try (OutboxStore.Claim claim = store.claim(500, Set.of())) {
 			refused = claim.rows().get(0);
 			claim.settle(List.of(), List.of(new RelayFailure(refused, 1, new IllegalStateException("no"), null)));
 		}
@@ -196,7 +197,7 @@ class OutboxLockTests {
 	}
 
 	private static List<ClaimedRow> claimed(JdbcOutboxStore store) {
-		try (OutboxStore.Claim claim = store.claim(500)) {
+		try (OutboxStore.Claim claim = store.claim(500, Set.of())) {
 			List<ClaimedRow> rows = claim.rows();
 			claim.settle(List.of(), List.of());
 			return rows;

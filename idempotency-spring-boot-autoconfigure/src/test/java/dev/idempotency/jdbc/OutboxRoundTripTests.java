@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 
@@ -83,9 +84,9 @@ class OutboxRoundTripTests {
 	void roundCostsThreeRoundTripsForAnyNumberOfMessages() {
 		send(20);
 		// A new relay finds its marks before its first round.
-		store.claim(1).close();
+		store.claim(1, Set.of()).close();
 		assertThat(trips(() -> {
-			try (OutboxStore.Claim claim = store.claim(1000)) {
+			try (OutboxStore.Claim claim = store.claim(1000, Set.of())) {
 				assertThat(claim.rows()).hasSizeGreaterThan(10);
 				claim.settle(claim.rows(), List.of());
 			}

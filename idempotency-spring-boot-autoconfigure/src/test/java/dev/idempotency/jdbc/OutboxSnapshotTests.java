@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -185,7 +186,7 @@ class OutboxSnapshotTests {
 
 	private static long microsOfAClaim(JdbcOutboxStore store) {
 		long start = System.nanoTime();
-		try (OutboxStore.Claim claim = store.claim(500)) {
+		try (OutboxStore.Claim claim = store.claim(500, Set.of())) {
 			assertThat(claim.rows()).isEmpty();
 		}
 		return (System.nanoTime() - start) / 1000;

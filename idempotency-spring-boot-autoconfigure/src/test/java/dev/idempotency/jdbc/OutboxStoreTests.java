@@ -122,20 +122,20 @@ class OutboxStoreTests {
 	}
 
 	private List<String> claimable() {
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			return payloads(claim);
 		}
 	}
 
 	private void fail(ClaimedRow claimed, Duration retryAfter) {
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			claim.settle(List.of(), List
 				.of(new RelayFailure(claimed, claimed.attempts() + 1, new IllegalStateException("no"), retryAfter)));
 		}
 	}
 
 	private ClaimedRow first() {
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			return claim.rows().get(0);
 		}
 	}
@@ -161,7 +161,8 @@ class OutboxStoreTests {
 		insert(IntStream.range(0, 200)
 			.mapToObj((i) -> row("k" + i % 100, String.valueOf(i)))
 			.toArray(OutboxRow[]::new));
-		try (OutboxStore.Claim first = this.store.claim(ALL); OutboxStore.Claim second = this.store.claim(ALL)) {
+		try (OutboxStore.Claim first = this.store.claim(ALL, Set.of());
+				OutboxStore.Claim second = this.store.claim(ALL, Set.of())) {
 			// H2 also locks the other lanes, so that the second claim is empty.
 			assertThat(Collections.disjoint(keys(first), keys(second))).isTrue();
 			assertThat(payloads(first)).hasSize(2 * keys(first).size());
@@ -179,7 +180,7 @@ class OutboxStoreTests {
 	@Test
 	void keyIsNotClaimedTwiceAtTheSameTime() {
 		insert(row("a", "1"), row("a", "2"));
-		try (OutboxStore.Claim claim = this.store.claim(1)) {
+		try (OutboxStore.Claim claim = this.store.claim(1, Set.of())) {
 			assertThat(payloads(claim)).containsExactly("1");
 			assertThat(claimable()).isEmpty();
 		}
@@ -189,7 +190,7 @@ class OutboxStoreTests {
 	@Test
 	void publishedMessageIsNotClaimedAgain() {
 		insert(row("a", "1"), row("a", "2"));
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			claim.settle(claim.rows().subList(0, 1), List.of());
 		}
 		assertThat(claimable()).containsExactly("2");
@@ -205,7 +206,7 @@ class OutboxStoreTests {
 			DataSource dataSource = new SingleConnectionDataSource(only, true);
 			JdbcOutboxStore sharing = new JdbcOutboxStore(dataSource, new JdbcTransactionManager(dataSource), TABLE,
 					Duration.ofSeconds(2), Duration.ZERO, false);
-			try (OutboxStore.Claim claim = sharing.claim(ALL)) {
+			try (OutboxStore.Claim claim = sharing.claim(ALL, Set.of())) {
 				// On PostgreSQL only the isolation of the transaction changes.
 				assertThat(only.getTransactionIsolation())
 					.isEqualTo(this.database.equals("postgresql") ? before : Connection.TRANSACTION_READ_COMMITTED);
@@ -219,7 +220,7 @@ class OutboxStoreTests {
 	@Test
 	void publishedMessageIsDeletedWhenTheRetentionIsZero() {
 		insert(row("a", "1"));
-		try (OutboxStore.Claim claim = store(Duration.ZERO, false).claim(ALL)) {
+		try (OutboxStore.Claim claim = store(Duration.ZERO, false).claim(ALL, Set.of())) {
 			claim.settle(claim.rows(), List.of());
 		}
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM idempotency_outbox", Integer.class)).isZero();
@@ -302,7 +303,7 @@ class OutboxStoreTests {
 		insert(row("a", "4"), row(null, "5"));
 		this.jdbc.update("UPDATE idempotency_outbox SET created_at = CURRENT_TIMESTAMP - INTERVAL '1' HOUR WHERE "
 				+ "idempotency_key = '3'");
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			assertThat(payloads(claim)).containsExactlyInAnyOrder("2", "5");
 			claim.settle(List.of(), List.of());
 		}
@@ -356,7 +357,7 @@ class OutboxStoreTests {
 		assertThat(claimable()).isEmpty();
 		JdbcOutboxStore skipping = skipping();
 		Awaitility.await().untilAsserted(() -> {
-			try (OutboxStore.Claim claim = skipping.claim(ALL)) {
+			try (OutboxStore.Claim claim = skipping.claim(ALL, Set.of())) {
 				assertThat(payloads(claim)).containsExactly("2");
 			}
 		});
@@ -365,7 +366,7 @@ class OutboxStoreTests {
 	@Test
 	void deadLettersOfATopicAreRetriedAndDiscardedInTheirOrder() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"), row("d", "4"), row("d", "5"));
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			claim.settle(List.of(),
 					claim.rows()
 						.stream()
@@ -396,7 +397,7 @@ class OutboxStoreTests {
 		OutboxRow bad = row("a", "1");
 		insert(bad, row("a", "2"));
 		fail(first(), null);
-		try (OutboxStore.Claim claim = skipping().claim(ALL)) {
+		try (OutboxStore.Claim claim = skipping().claim(ALL, Set.of())) {
 			assertThat(payloads(claim)).containsExactly("2");
 		}
 		assertThat(this.store.status().deadLetters()).isEqualTo(1);
@@ -433,13 +434,13 @@ class OutboxStoreTests {
 	@Test
 	void cleanupDeletesMessagesAfterTheirRetention() {
 		insert(row("a", "1"), row("b", "2"), row("c", "3"));
-		try (OutboxStore.Claim claim = this.store.claim(ALL)) {
+		try (OutboxStore.Claim claim = this.store.claim(ALL, Set.of())) {
 			claim.settle(claim.rows().subList(0, 2), List.of());
 		}
 		this.jdbc.update("UPDATE idempotency_outbox SET published_at = CURRENT_TIMESTAMP - INTERVAL '2' HOUR WHERE "
 				+ "idempotency_key = '1'");
 		assertThat(this.store.expired().backlogAge()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
-		assertThat(this.store.expired().deleteExpired(10)).isEqualTo(1);
+		assertThat(this.store.expired().deleteExpired(10, Duration.ZERO)).isEqualTo(1);
 		assertThat(this.jdbc.queryForList("SELECT idempotency_key FROM idempotency_outbox ORDER BY position",
 				String.class))
 			.containsExactly("2", "3");

@@ -264,7 +264,7 @@ class PartitionDropTests {
 		this.database.nextPartition();
 		expire(recent, "47 hours");
 		expire(old, "49 hours");
-		assertThat(this.store.deleteExpired(10)).isOne();
+		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isOne();
 		assertThat(this.store.find(old)).isEmpty();
 		assertThat(this.store.find(recent)).isPresent();
 		assertThat(this.store.find(alive)).isPresent();

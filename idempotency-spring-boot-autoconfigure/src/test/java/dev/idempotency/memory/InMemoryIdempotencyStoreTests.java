@@ -92,7 +92,7 @@ class InMemoryIdempotencyStoreTests {
 		List.of("a", "b", "c").forEach((key) -> completed(key));
 		this.now = this.now.plus(RETENTION);
 		ClaimRequest kept = completed("d");
-		assertThat(this.store.deleteExpired(0)).isZero();
+		assertThat(this.store.deleteExpired(0, Duration.ZERO)).isZero();
 		assertThat(job.runOnce()).isEqualTo(3);
 		assertThat(events).containsExactly("memory 3");
 		assertThat(this.store.find(kept.key())).isPresent();
@@ -115,9 +115,9 @@ class InMemoryIdempotencyStoreTests {
 	void cleanupKeepsLiveClaimsAfterTheirRetention() {
 		this.store.claim(request("key", RETENTION.plus(LEASE)));
 		this.now = this.now.plus(RETENTION);
-		assertThat(this.store.deleteExpired(10)).isZero();
+		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isZero();
 		this.now = this.now.plus(LEASE);
-		assertThat(this.store.deleteExpired(10)).isOne();
+		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isOne();
 	}
 
 	@Test
@@ -127,7 +127,7 @@ class InMemoryIdempotencyStoreTests {
 		this.store.claim(owner);
 		this.store.release(owner);
 		this.now = this.now.plus(RETENTION).minusNanos(1);
-		assertThat(this.store.deleteExpired(10)).isZero();
+		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isZero();
 		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
 	}
 

@@ -3,6 +3,7 @@ package dev.idempotency.outbox;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -217,11 +218,11 @@ class DebeziumTests {
 			assertThat(jdbc.queryForObject("SELECT published_at IS NOT NULL FROM idempotency_outbox WHERE topic = ?",
 					Boolean.class, topic))
 				.isTrue();
-			try (OutboxStore.Claim claim = relay.getBean(OutboxStore.class).claim(100)) {
+			try (OutboxStore.Claim claim = relay.getBean(OutboxStore.class).claim(100, Set.of())) {
 				assertThat(claim.rows()).isEmpty();
 			}
 			send(relay, OutboxMessage.to(topic("claim", "relay")).key("k").payload("x").build());
-			try (OutboxStore.Claim claim = debezium.getBean(OutboxStore.class).claim(100)) {
+			try (OutboxStore.Claim claim = debezium.getBean(OutboxStore.class).claim(100, Set.of())) {
 				assertThat(claim.rows()).hasSize(1);
 			}
 		}

@@ -41,7 +41,7 @@ class OutboxRoundTests {
 
 	private static ClaimedRow row(String topic, @Nullable String key, String name, int attempts) {
 		return new ClaimedRow(new OutboxRow(UUID.randomUUID(), topic, (key != null) ? key.getBytes() : null, null,
-				List.of(), name, topic, name, topic), attempts, Duration.ZERO, System.nanoTime());
+				List.of(), name, topic, name, topic), attempts, Duration.ZERO, System.nanoTime(), null);
 	}
 
 	private OutboxRound round(OutboxPublisher publisher, ClaimedRow... rows) throws InterruptedException {
