@@ -7,6 +7,8 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.BeanFactory;
 
+import dev.idempotency.Internal;
+
 /**
  * Notifies all observers, and logs and drops their exceptions.
  *
@@ -63,6 +65,7 @@ public record Observers(List<OperationObserver> operations, List<StoreObserver> 
 	 * @param event calls one observer
 	 * @param <T> the type of the observers
 	 */
+	@Internal
 	public static <T> void notify(List<T> observers, Consumer<T> event) {
 		for (T observer : observers) {
 			try {
