@@ -15,6 +15,7 @@ import org.springframework.kafka.annotation.DltHandler;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.RetryableTopic;
+import org.springframework.kafka.annotation.TopicPartition;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.kafka.support.KafkaNull;
@@ -46,8 +47,14 @@ class TracedListeners {
 		handle(record);
 	}
 
+	// Each of the two consumers has its own partition. In a group, the one partition that
+	// has
+	// records could move from one to the other between two attempts, which are then
+	// counted
+	// from one again.
 	@Transactional
-	@KafkaListener(id = "proxied", topics = "${prefix}-proxied", groupId = "${prefix}-proxied", concurrency = "2")
+	@KafkaListener(id = "proxied", groupId = "${prefix}-proxied", concurrency = "2",
+			topicPartitions = @TopicPartition(topic = "${prefix}-proxied", partitions = { "0", "1" }))
 	void proxied(ConsumerRecord<String, String> record) {
 		handle(record);
 	}
