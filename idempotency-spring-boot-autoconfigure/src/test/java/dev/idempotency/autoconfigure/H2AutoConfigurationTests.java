@@ -21,7 +21,7 @@ class H2AutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void partitionedLayoutIsRefusedOnH2() {
-		assertThat(IdempotencyAutoConfigurationTests
+		assertThat(Contexts
 			.failure(Contexts.all()
 				.withPropertyValues("spring.datasource.url=jdbc:h2:mem:partitioned", "spring.datasource.username=sa",
 						"spring.datasource.password=", "idempotency.jdbc.layout=partitioned"))

@@ -58,7 +58,8 @@ class IdempotencyAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void twoStoresAreRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UsersStore.class, SecondStore.class));
+		FailureAnalysis analysis = Contexts
+			.failure(this.runner.withUserConfiguration(UsersStore.class, SecondStore.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("There are several IdempotencyStore beans: [usersStore, secondStore].");
 		assertThat(analysis.getAction()).startsWith("Keep one of them, mark one as @Primary");
@@ -67,7 +68,7 @@ class IdempotencyAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void severalTransformersAreRefused() {
-		FailureAnalysis analysis = failure(this.runner
+		FailureAnalysis analysis = Contexts.failure(this.runner
 			.withBean("first", StoredOutcomeTransformer.class, () -> mock(StoredOutcomeTransformer.class))
 			.withBean("second", StoredOutcomeTransformer.class, () -> mock(StoredOutcomeTransformer.class)));
 		assertThat(analysis.getDescription())
@@ -78,8 +79,8 @@ class IdempotencyAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void listenerIsRefusedWithoutAStore() {
-		FailureAnalysis analysis = failure(
-				Contexts.without(DataSourceAutoConfiguration.class).withUserConfiguration(Listener.class));
+		FailureAnalysis analysis = Contexts
+			.failure(Contexts.without(DataSourceAutoConfiguration.class).withUserConfiguration(Listener.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The application has idempotent listeners, but no idempotency store.");
 		assertThat(analysis.getAction()).contains("'spring-boot-starter-jdbc'", "IdempotencyStore bean");
@@ -88,20 +89,11 @@ class IdempotencyAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void missingKeyPolicyDefaultIsRefusedAsAProperty() {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.key.on-missing=default")
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues("idempotency.key.on-missing=default")
 			.withUserConfiguration(Listener.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.key.on-missing' is 'default', which is valid for listeners only.");
 		assertThat(analysis.getAction()).contains("'offset', 'record-coordinates', 'reject' or 'process'");
-	}
-
-	static FailureAnalysis failure(ApplicationContextRunner runner) {
-		FailureAnalysis[] analysis = new FailureAnalysis[1];
-		runner.run((context) -> {
-			assertThat(context).hasFailed();
-			analysis[0] = Contexts.analyze(context.getStartupFailure());
-		});
-		return analysis[0];
 	}
 
 	static class Listener {

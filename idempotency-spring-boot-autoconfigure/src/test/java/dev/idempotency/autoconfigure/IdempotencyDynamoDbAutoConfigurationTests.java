@@ -41,7 +41,7 @@ class IdempotencyDynamoDbAutoConfigurationTests {
 				"idempotency.lease=60s");
 
 	private FailureAnalysis failure(String... properties) {
-		return IdempotencyAutoConfigurationTests.failure(this.runner.withPropertyValues(properties));
+		return Contexts.failure(this.runner.withPropertyValues(properties));
 	}
 
 	@Test
@@ -104,10 +104,9 @@ class IdempotencyDynamoDbAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void missingClientIsNamed() {
-		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
-			.failure(Contexts.without(DataSourceAutoConfiguration.class)
-				.withPropertyValues("idempotency.store.type=dynamodb")
-				.withUserConfiguration(IdempotencyAutoConfigurationTests.Listener.class));
+		FailureAnalysis analysis = Contexts.failure(Contexts.without(DataSourceAutoConfiguration.class)
+			.withPropertyValues("idempotency.store.type=dynamodb")
+			.withUserConfiguration(IdempotencyAutoConfigurationTests.Listener.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.store.type' is 'dynamodb', but there is no DynamoDbClient bean.");
 		assertThat(analysis.getAction()).startsWith("Add 'software.amazon.awssdk:dynamodb'");

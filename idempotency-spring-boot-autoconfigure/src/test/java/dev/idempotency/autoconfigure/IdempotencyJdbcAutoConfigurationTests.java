@@ -105,7 +105,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 		assertThat(history("idempotency_record_schema_history")).containsExactly("1");
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.schema=validate"));
-		assertThat(failure(this.runner).getDescription())
+		assertThat(Contexts.failure(this.runner).getDescription())
 			.isEqualTo("The idempotency table 'idempotency_record' is partitioned, but 'idempotency.jdbc.layout' is "
 					+ "'single'.");
 	}
@@ -113,15 +113,16 @@ class IdempotencyJdbcAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void partitionIntervalOfZeroIsRefused() {
-		assertThat(failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
-				"idempotency.jdbc.partition-interval=0s"))
+		assertThat(Contexts
+			.failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
+					"idempotency.jdbc.partition-interval=0s"))
 			.getAction()).contains("Set 'idempotency.jdbc.partition-interval'");
 	}
 
 	@Test
 	@Tag("promise-12")
 	void validationRefusesAMissingTable() {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate"));
 		assertThat(analysis.getDescription()).startsWith("The table 'idempotency_record' cannot be used: ");
 		assertThat(analysis.getAction()).contains("Set 'idempotency.jdbc.schema' to 'migrate'",
 				"dev/idempotency/jdbc/postgresql");
@@ -132,14 +133,15 @@ class IdempotencyJdbcAutoConfigurationTests {
 	void validationRefusesAMissingColumn() {
 		start(this.runner);
 		this.jdbc.execute("ALTER TABLE idempotency_record DROP COLUMN fence");
-		assertThat(failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate")).getDescription())
+		assertThat(
+				Contexts.failure(this.runner.withPropertyValues("idempotency.jdbc.schema=validate")).getDescription())
 			.contains("fence");
 	}
 
 	@Test
 	@Tag("promise-12")
 	void migrationWithoutFlywayIsRefused() {
-		FailureAnalysis analysis = failure(withoutFlyway());
+		FailureAnalysis analysis = Contexts.failure(withoutFlyway());
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.");
 		assertThat(analysis.getAction()).contains("Add 'flyway-core'");
@@ -154,10 +156,6 @@ class IdempotencyJdbcAutoConfigurationTests {
 	private ApplicationContextRunner withoutFlyway() {
 		return with(Contexts.without(FlywayAutoConfiguration.class))
 			.withClassLoader(new FilteredClassLoader("org.flywaydb"));
-	}
-
-	private static FailureAnalysis failure(ApplicationContextRunner runner) {
-		return IdempotencyAutoConfigurationTests.failure(runner);
 	}
 
 	private static void start(ApplicationContextRunner runner) {

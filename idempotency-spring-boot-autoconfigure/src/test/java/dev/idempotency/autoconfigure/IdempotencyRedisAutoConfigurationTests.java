@@ -61,14 +61,10 @@ class IdempotencyRedisAutoConfigurationTests {
 		.withPropertyValues("spring.data.redis.host=" + Servers.redis().host(),
 				"spring.data.redis.port=" + Servers.redis().port());
 
-	private static FailureAnalysis failure(ApplicationContextRunner runner) {
-		return IdempotencyAutoConfigurationTests.failure(runner);
-	}
-
 	@Test
 	@Tag("promise-12")
 	void transactionalListenerIsRefusedWithRedis() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TransactionalListener.class));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(TransactionalListener.class));
 		assertThat(analysis.getDescription()).isEqualTo("The idempotent listener "
 				+ "IdempotencyRedisAutoConfigurationTests.TransactionalListener.listen is configured for "
 				+ "transactional mode, but the store 'redis' does not support transactions.");
@@ -113,7 +109,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void replicasAreRefusedWithAMasterReplicaClient() {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.redis.replicas=1",
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues("idempotency.redis.replicas=1",
 				"spring.data.redis.masterreplica.nodes=127.0.0.1:1,127.0.0.1:2"));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.redis.replicas' cannot be combined with 'spring.data.redis.masterreplica.nodes'.");
@@ -124,7 +120,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void connectionFactoryOtherThanLettuceIsRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(OtherFactory.class));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(OtherFactory.class));
 		assertThat(analysis.getDescription())
 			.startsWith("The Redis idempotency store requires Lettuce, but the RedisConnectionFactory bean is a ");
 		assertThat(analysis.getAction()).startsWith("Set 'spring.data.redis.client-type' to 'lettuce'");
@@ -133,7 +129,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	@Test
 	@Tag("promise-12")
 	void twoConnectionFactoriesAreRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoFactories.class));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(TwoFactories.class));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"There are several RedisConnectionFactory beans for the idempotency store: [firstFactory, secondFactory].");
 		assertThat(analysis.getAction())
@@ -151,7 +147,7 @@ class IdempotencyRedisAutoConfigurationTests {
 			"idempotency.store.timeout=1ms" })
 	@Tag("promise-12")
 	void invalidSettingIsRefused(String property) {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues(property));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues(property));
 		assertThat(analysis.getAction()).startsWith("Set '" + property.substring(0, property.indexOf('=')) + "' to ");
 	}
 
@@ -167,7 +163,8 @@ class IdempotencyRedisAutoConfigurationTests {
 			assertThat(context.getBean(MeterRegistry.class).get("idempotency.redis.eviction").gauge().value())
 				.isEqualTo(1);
 		});
-		FailureAnalysis analysis = failure(evicting.withPropertyValues("idempotency.redis.on-eviction-policy=refuse"));
+		FailureAnalysis analysis = Contexts
+			.failure(evicting.withPropertyValues("idempotency.redis.on-eviction-policy=refuse"));
 		assertThat(analysis.getDescription()).startsWith("Redis has the memory policy 'allkeys-lru'");
 		assertThat(analysis.getAction()).isEqualTo("Set 'maxmemory-policy' to 'noeviction'.");
 		server.stop();
@@ -177,7 +174,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	@Tag("promise-15")
 	void serverIsCheckedWhenTheApplicationDeclaresTheStoreByItsInterface() {
 		RedisProcess server = RedisProcess.create("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru");
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(OwnStore.class)
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(OwnStore.class)
 			.withPropertyValues("spring.data.redis.port=" + server.port(),
 					"idempotency.redis.on-eviction-policy=refuse"));
 		assertThat(analysis.getDescription()).startsWith("Redis has the memory policy 'allkeys-lru'");

@@ -98,7 +98,7 @@ class JdbcStartupTests {
 	}
 
 	private static void assertRefused(ApplicationContextRunner runner, String description, String action) {
-		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(runner);
+		FailureAnalysis analysis = Contexts.failure(runner);
 		assertThat(analysis.getDescription()).isEqualTo(description);
 		assertThat(analysis.getAction()).isEqualTo(action);
 	}
@@ -179,7 +179,7 @@ class JdbcStartupTests {
 				"GRANT ALL ON idempotency_record, idempotency_record_period, idempotency_record_offset TO " + LOGIN);
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
 				"idempotency.jdbc.layout=partitioned", "idempotency.cleanup.enabled=true");
-		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(partitioned);
+		FailureAnalysis analysis = Contexts.failure(partitioned);
 		assertThat(analysis.getDescription()).isEqualTo("The database user '" + LOGIN
 				+ "' cannot create and drop partitions of 'idempotency_record': it lacks CREATE on SCHEMA public; "
 				+ "the role " + owner + ", which owns the table.");
@@ -218,7 +218,7 @@ class JdbcStartupTests {
 
 	@Test
 	void missingSchemaIsRefused() {
-		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
+		FailureAnalysis analysis = Contexts
 			.failure(this.runner.withPropertyValues("idempotency.jdbc.table=billing.dedup"));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The schema 'billing' of the table 'billing.dedup' does not exist.");
@@ -294,7 +294,7 @@ class JdbcStartupTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "migrate", "validate", "none" })
 	void unavailableDatabaseIsReported(String schema) {
-		FailureAnalysis analysis = IdempotencyAutoConfigurationTests.failure(this.runner.withPropertyValues(
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues(
 				"spring.datasource.url=jdbc:postgresql://localhost:1/app", "idempotency.jdbc.schema=" + schema));
 		assertThat(analysis.getDescription())
 			.startsWith("The database of the idempotency store or the outbox is unavailable at start-up: ")
@@ -320,7 +320,7 @@ class JdbcStartupTests {
 
 	@Test
 	void serializableListenerIsRefusedWithPartitions() {
-		FailureAnalysis analysis = IdempotencyAutoConfigurationTests
+		FailureAnalysis analysis = Contexts
 			.failure(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned")
 				.withUserConfiguration(SerializableListener.class));
 		assertThat(analysis.getDescription())

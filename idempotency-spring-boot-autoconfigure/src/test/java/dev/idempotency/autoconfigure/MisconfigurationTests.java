@@ -44,7 +44,7 @@ class MisconfigurationTests {
 
 	@Test
 	void twoDataSourcesAreRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoDataSources.class));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(TwoDataSources.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("There are several DataSource beans for the idempotency store or the outbox: [first, second].");
 		assertThat(analysis.getAction()).startsWith("Set 'idempotency.jdbc.data-source' to one of them");
@@ -63,7 +63,7 @@ class MisconfigurationTests {
 
 	@Test
 	void twoTransactionManagersOfTheDataSourceAreRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(TwoManagers.class));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(TwoManagers.class));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"Several transaction managers manage the DataSource of the idempotency store or the outbox: [one, two].");
 		assertThat(analysis.getAction()).isEqualTo("Set 'idempotency.jdbc.transaction-manager' to one of them.");
@@ -92,7 +92,7 @@ class MisconfigurationTests {
 
 	@Test
 	void namedTransactionManagerWithoutABoundConnectionIsRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnboundManager.class)
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(UnboundManager.class)
 			.withPropertyValues("idempotency.jdbc.transaction-manager=unbound"));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"The transaction manager 'unbound' does not manage the DataSource of the idempotency store or the outbox.");
@@ -100,7 +100,7 @@ class MisconfigurationTests {
 
 	@Test
 	void transactionalListenerIsRefusedWithoutAJdbcTransactionManager() {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues(KAFKA_TRANSACTION)
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues(KAFKA_TRANSACTION)
 			.withUserConfiguration(PlainFactory.class, TransactionalListener.class));
 		assertThat(analysis.getDescription()).contains(
 				"TransactionalListener.listen is configured for transactional mode",
@@ -131,8 +131,8 @@ class MisconfigurationTests {
 
 	@Test
 	void invalidTableNameIsRefused() {
-		FailureAnalysis analysis = failure(
-				this.runner.withPropertyValues("idempotency.jdbc.table=x; DROP TABLE users"));
+		FailureAnalysis analysis = Contexts
+			.failure(this.runner.withPropertyValues("idempotency.jdbc.table=x; DROP TABLE users"));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'x; DROP TABLE users' is not a valid name for the idempotency table or the outbox.");
 		assertThat(analysis.getAction())
@@ -147,7 +147,7 @@ class MisconfigurationTests {
 			Set 'idempotency.outbox.batch-size' to 1 to 10000.
 			""")
 	void batchSizeOfZeroIsRefused(String property, String description, String action) {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.cleanup.enabled=true",
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues("idempotency.cleanup.enabled=true",
 				"idempotency.outbox.enabled=true", property + "=0"));
 		assertThat(analysis.getDescription()).isEqualTo(description);
 		assertThat(analysis.getAction()).isEqualTo(action);
@@ -155,7 +155,7 @@ class MisconfigurationTests {
 
 	@Test
 	void outboxHeaderIsRefusedAsAnMdcKey() {
-		FailureAnalysis analysis = failure(this.runner.withPropertyValues("idempotency.outbox.enabled=true",
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues("idempotency.outbox.enabled=true",
 				"idempotency.outbox.mdc-keys=tenant,Idempotency-Key"));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"'idempotency.outbox.mdc-keys' contains 'Idempotency-Key', which is a header that the outbox sets itself.");
@@ -165,15 +165,11 @@ class MisconfigurationTests {
 
 	@Test
 	void unknownDatabaseIsRefused() {
-		FailureAnalysis analysis = failure(this.runner.withUserConfiguration(UnknownDatabase.class));
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(UnknownDatabase.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The JDBC idempotency store does not support the database 'Unknown'.");
 		assertThat(analysis.getAction()).isEqualTo(
 				"Use PostgreSQL, MariaDB or MySQL (or H2, in tests), or declare your own IdempotencyStore bean.");
-	}
-
-	private static FailureAnalysis failure(ApplicationContextRunner runner) {
-		return IdempotencyAutoConfigurationTests.failure(runner);
 	}
 
 	private static DataSource dataSource() {

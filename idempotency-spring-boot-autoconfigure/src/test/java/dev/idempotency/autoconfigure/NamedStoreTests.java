@@ -57,10 +57,6 @@ class NamedStoreTests {
 		.withPropertyValues("spring.data.redis.host=" + Servers.redis().host(),
 				"spring.data.redis.port=" + Servers.redis().port());
 
-	private static FailureAnalysis failure(ApplicationContextRunner runner) {
-		return IdempotencyAutoConfigurationTests.failure(runner);
-	}
-
 	@Test
 	void listenersOfOneApplicationUseTheirStores() {
 		try (Logs logs = new Logs()) {
@@ -154,8 +150,8 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void unknownStoreOfAListenerIsRefused() {
-		FailureAnalysis analysis = failure(
-				this.both.withPropertyValues(JDBC).withUserConfiguration(TwoListeners.class));
+		FailureAnalysis analysis = Contexts
+			.failure(this.both.withPropertyValues(JDBC).withUserConfiguration(TwoListeners.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The idempotent listener NamedStoreTests.TwoListeners.call uses "
 					+ "the store 'gateway', which does not exist.");
@@ -174,14 +170,15 @@ class NamedStoreTests {
 			"idempotency.stores.jdbc.type" })
 	@Tag("promise-12")
 	void unusableNameIsRefused(String property) {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, property + "=redis"));
+		FailureAnalysis analysis = Contexts.failure(this.both.withPropertyValues(JDBC, property + "=redis"));
 		assertThat(analysis.getDescription()).startsWith("'idempotency.stores' contains the name '");
 	}
 
 	@Test
 	@Tag("promise-12")
 	void unknownTypeIsRefused() {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.type=mongo"));
+		FailureAnalysis analysis = Contexts
+			.failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.type=mongo"));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.stores.other.type' is 'mongo', but there is no such type of store.");
 		assertThat(analysis.getAction()).contains("jdbc, redis");
@@ -190,7 +187,8 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void storeWithUnknownPropertiesIsRefused() {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.typ=redis"));
+		FailureAnalysis analysis = Contexts
+			.failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.typ=redis"));
 		assertThat(analysis.getDescription()).isEqualTo("'idempotency.stores.other' contains no property of a store.");
 	}
 
@@ -198,8 +196,8 @@ class NamedStoreTests {
 	@ValueSource(strings = { "missing", "gateway" })
 	@Tag("promise-12")
 	void migrationFromAnUnusableStoreIsRefused(String source) {
-		FailureAnalysis analysis = failure(
-				this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.stores.gateway.migrate-from=" + source));
+		FailureAnalysis analysis = Contexts
+			.failure(this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.stores.gateway.migrate-from=" + source));
 		assertThat(analysis.getDescription())
 			.startsWith("The store 'gateway' migrates from the store '" + source + "'");
 		assertThat(analysis.getAction()).startsWith("Set 'idempotency.stores.gateway.migrate-from' to the name");
@@ -208,7 +206,7 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void circularMigrationIsRefused() {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, GATEWAY,
+		FailureAnalysis analysis = Contexts.failure(this.both.withPropertyValues(JDBC, GATEWAY,
 				"idempotency.stores.gateway.migrate-from=default", "idempotency.store.migrate-from=gateway"));
 		assertThat(analysis.getDescription()).contains("which migrates from it");
 	}
@@ -235,7 +233,7 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-15")
 	void migrationOfATemplateOfTheApplicationIsRefused() {
-		FailureAnalysis analysis = failure(this.both
+		FailureAnalysis analysis = Contexts.failure(this.both
 			.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway")
 			.withBean("own", IdempotencyTemplate.class, () -> new IdempotencyTemplate(new InMemoryIdempotencyStore(),
 					new IdempotencyTemplate.Settings(null, false, Observers.none()))));
@@ -245,10 +243,11 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void offsetsAreRefusedWhenTheOldStoreHasNoMarks() {
-		FailureAnalysis analysis = failure(this.both
-			.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway",
-					"idempotency.key.on-missing=offset")
-			.withUserConfiguration(DefaultListener.class));
+		FailureAnalysis analysis = Contexts.failure(
+				this.both
+					.withPropertyValues(JDBC, GATEWAY, "idempotency.store.migrate-from=gateway",
+							"idempotency.key.on-missing=offset")
+					.withUserConfiguration(DefaultListener.class));
 		assertThat(analysis.getDescription())
 			.endsWith("the store 'jdbc' has no marks of offsets, or the store from which its keys move has none.");
 	}
@@ -256,8 +255,8 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void namesThatAnEnvironmentVariableCannotDistinguishAreRefused() {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, "idempotency.stores.old-keys.type=redis",
-				"idempotency.stores.oldkeys.timeout=1s"));
+		FailureAnalysis analysis = Contexts.failure(this.both.withPropertyValues(JDBC,
+				"idempotency.stores.old-keys.type=redis", "idempotency.stores.oldkeys.timeout=1s"));
 		assertThat(analysis.getDescription()).contains("differ by hyphens or case only");
 	}
 
@@ -273,8 +272,9 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void retentionOfMoreThanAHundredYearsIsRefused() {
-		FailureAnalysis analysis = failure(this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.retention=3000000d")
-			.withUserConfiguration(TwoListeners.class));
+		FailureAnalysis analysis = Contexts
+			.failure(this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.retention=3000000d")
+				.withUserConfiguration(TwoListeners.class));
 		assertThat(analysis.getAction()).startsWith("Set it to a hundred years");
 	}
 

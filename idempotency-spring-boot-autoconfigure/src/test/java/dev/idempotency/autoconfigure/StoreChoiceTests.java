@@ -75,10 +75,6 @@ class StoreChoiceTests {
 		return this.jdbc.queryForList("SELECT FROM information_schema.tables WHERE table_schema = 'public'").size();
 	}
 
-	private static FailureAnalysis failure(ApplicationContextRunner runner) {
-		return IdempotencyAutoConfigurationTests.failure(runner);
-	}
-
 	@Test
 	void redisIsSelectedWhenItIsTheOnlyCandidate() {
 		this.onlyRedis.run((context) -> {
@@ -105,7 +101,7 @@ class StoreChoiceTests {
 	@Test
 	@Tag("promise-12")
 	void twoCandidatesAreRefusedBeforeTheMigration() {
-		FailureAnalysis analysis = failure(this.both);
+		FailureAnalysis analysis = Contexts.failure(this.both);
 		assertThat(analysis.getDescription()).isEqualTo(
 				"There are several candidates for the idempotency store: a DataSource and a RedisConnectionFactory.");
 		assertThat(analysis.getAction()).isEqualTo("Set 'idempotency.store.type' to 'jdbc' or 'redis'.");
@@ -115,8 +111,8 @@ class StoreChoiceTests {
 	@Test
 	@Tag("promise-12")
 	void selectedRedisIsRefusedWhenItIsMissing() {
-		FailureAnalysis analysis = failure(
-				Contexts.all().withPropertyValues(REDIS).withUserConfiguration(AutoListener.class));
+		FailureAnalysis analysis = Contexts
+			.failure(Contexts.all().withPropertyValues(REDIS).withUserConfiguration(AutoListener.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.store.type' is 'redis', but there is no RedisConnectionFactory bean of Lettuce.");
 		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-data-redis'");
@@ -125,8 +121,8 @@ class StoreChoiceTests {
 	@Test
 	@Tag("promise-12")
 	void selectedDatabaseIsRefusedWhenItIsMissing() {
-		FailureAnalysis analysis = failure(
-				this.onlyRedis.withPropertyValues(JDBC).withUserConfiguration(AutoListener.class));
+		FailureAnalysis analysis = Contexts
+			.failure(this.onlyRedis.withPropertyValues(JDBC).withUserConfiguration(AutoListener.class));
 		assertThat(analysis.getDescription()).isEqualTo(
 				"'idempotency.store.type' is 'jdbc', but there is no DataSource bean, or Spring JDBC is missing.");
 		assertThat(analysis.getAction()).startsWith("Add 'spring-boot-starter-jdbc'");

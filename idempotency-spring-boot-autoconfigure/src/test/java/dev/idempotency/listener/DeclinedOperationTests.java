@@ -21,7 +21,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
-import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -38,10 +37,8 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.template.OperationObserver.Outcome;
-import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -156,33 +153,6 @@ class DeclinedOperationTests {
 			app.awaitDone("batch");
 			assertThat(batches.list().get(batches.list().size() - 1)).isEqualTo("f");
 		}
-	}
-
-	@ParameterizedTest
-	@ValueSource(classes = { BlockedExceptions.class, AllExceptions.class })
-	@Tag("promise-12")
-	void exceptionsOfTheLibraryCannotBeFinal(Class<?> listener) {
-		ApplicationContextRunner runner = Contexts.all();
-		assertThat(ListenerStartupTests.refusal(runner, listener).getDescription()).contains("'declineFor'",
-				listener.getSimpleName());
-	}
-
-	static class AllExceptions {
-
-		@Idempotent(declineFor = RuntimeException.class)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	static class BlockedExceptions {
-
-		@Idempotent(declineFor = OperationInProgressException.class)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
 	}
 
 	@SuppressWarnings("serial")

@@ -3,9 +3,9 @@ package dev.idempotency.listener;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.diagnostics.FailureAnalysis;
-import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
@@ -21,137 +21,70 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-12")
 class ListenerAttributesTests {
 
-	private final ApplicationContextRunner runner = Contexts.all();
+	private static final String NAME = "ListenerAttributesTests.Listener.listen";
 
-	@Test
-	void leaseBelowOneSecondIsRefused() {
-		assertRefused("lease", "999ms",
-				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 999ms ('lease' of "
-						+ "@Idempotent), shorter than 1s.",
-				"Set it to 1s or more.");
+	@ParameterizedTest
+	@CsvSource(delimiter = '|', quoteCharacter = '"',
+			textBlock = """
+					lease=999ms                       | The lease of the idempotent listener LISTENER is 999ms ('lease' of @Idempotent), shorter than 1s. | Set it to 1s or more.
+					lease=30                          | The lease of the idempotent listener LISTENER is 30ms ('lease' of @Idempotent), shorter than 1s. | A number without a unit is milliseconds: write '30s' for 30 seconds.
+					lease=8d                          | The lease of the idempotent listener LISTENER is 8d ('lease' of @Idempotent), not shorter than its retention of 7d ('idempotency.retention'). | Set the lease to less than the retention. Seconds to minutes are usual: a running handler renews it.
+					lease=soon                        | The lease 'soon' of @Idempotent on LISTENER | Write it like '30s', '5m' or '7d'.
+					retention=30s                     | The retention of the idempotent listener LISTENER is 30s ('retention' of @Idempotent), not longer than its lease of 30s ('idempotency.lease'). | Set the retention to more than the lease, and to more than the topic keeps its records.
+					retention=a week                  | The retention 'a week' of @Idempotent on LISTENER | Write it like
+					key=#order + #value               | uses unknown variables: [order]. | Use #record, #payload, #headers or a parameter [value]
+					condition={1}.![#item] != null    | uses unknown variables: [item]. | Use #record
+					fingerprint=#payload +            | The fingerprint expression '#payload +' of @Idempotent on LISTENER cannot be parsed | Correct the expression.
+					""")
+	void wrongAttributeIsRefused(String attribute, String description, String action) {
+		assertRefused(ListenerStart.refusal(Listener.class, attribute), description, action);
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "lease", "idempotency.lease" })
-	void leaseWithoutUnitIsRefusedWithItsMeaning(String property) {
-		String origin = property.equals("lease") ? "'lease' of @Idempotent" : "'idempotency.lease'";
-		assertRefused(property, "30",
-				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 30ms (" + origin
-						+ "), shorter than 1s.",
-				"Set it to 1s or more. A number without a unit is milliseconds: write '30s' for 30 seconds.");
-	}
-
-	@Test
-	void leaseOfOneSecondStarts() {
-		this.runner.withUserConfiguration(Listener.class)
-			.withPropertyValues("lease=1s")
-			.run((context) -> assertThat(context).hasNotFailed());
-	}
-
-	@Test
-	void retentionEqualToTheLeaseIsRefused() {
-		assertRefused("retention", "30s",
-				"The retention of the idempotent listener ListenerAttributesTests.Listener.listen is 30s ('retention' of "
-						+ "@Idempotent), not longer than its lease of 30s ('idempotency.lease').",
-				"Set the retention to more than the lease, and to more than the topic keeps its records.");
-	}
-
-	@Test
-	void retentionWithoutUnitIsRefusedWithItsMeaning() {
-		assertRefused("idempotency.retention", "7",
-				"listen is 7ms ('idempotency.retention'), not longer than its lease of 30s ('idempotency.lease').",
-				"A number without a unit is milliseconds: write '7d' for 7 days.");
-	}
-
-	@Test
-	void annotatedLeaseThatExceedsTheRetentionIsRefused() {
-		assertRefused("lease", "8d",
-				"The lease of the idempotent listener ListenerAttributesTests.Listener.listen is 8d ('lease' of "
-						+ "@Idempotent), not shorter than its retention of 7d ('idempotency.retention').",
-				"Set the lease to less than the retention. Seconds to minutes are usual: a running handler renews it.");
-	}
-
-	@Test
-	void globalLeaseBelowOneSecondIsRefused() {
-		assertRefused("idempotency.lease", "10ms", "listen is 10ms ('idempotency.lease'), shorter than 1s.",
-				"Set it to 1s or more.");
-	}
-
-	@Test
-	void unparsableLeaseIsRefused() {
-		assertRefused("lease", "soon", "The lease 'soon' of @Idempotent on ListenerAttributesTests.Listener.listen",
-				"Write it like '30s', '5m' or '7d'.");
-	}
-
-	@Test
-	void unparsableRetentionIsRefused() {
-		assertRefused("retention", "a week", "The retention 'a week' of @Idempotent", "Write it like");
-	}
-
-	@Test
-	void unknownVariableIsRefused() {
-		assertRefused("key", "#order + #value", "uses unknown variables: [order].",
-				"Use #record, #payload, #headers or a parameter [value]");
+	@CsvSource(delimiter = '|', quoteCharacter = '"',
+			textBlock = """
+					idempotency.lease=30    | LISTENER is 30ms ('idempotency.lease'), shorter than 1s. | write '30s' for 30 seconds.
+					idempotency.retention=7 | LISTENER is 7ms ('idempotency.retention'), not longer than its lease of 30s \
+					('idempotency.lease'). | A number without a unit is milliseconds: write '7d' for 7 days.
+					""")
+	void wrongPropertyIsRefused(String property, String description, String action) {
+		assertRefused(
+				Contexts.failure(Contexts.all().withPropertyValues(property).withUserConfiguration(Listener.class)),
+				description, action);
 	}
 
 	@ParameterizedTest
 	@ValueSource(strings = { "key", "fingerprint", "condition" })
 	@Tag("promise-15")
 	void propertyThatThePayloadDoesNotHaveIsRefused(String attribute) {
-		assertRefused(attribute, "#payload.paymentIdd",
-				"The " + attribute + " expression '#payload.paymentIdd' of @Idempotent on "
-						+ "ListenerAttributesTests.Listener.listen names the property 'paymentIdd', which "
-						+ "java.lang.String does not have.",
+		assertRefused(ListenerStart.refusal(Listener.class, attribute + "=#payload.paymentIdd"),
+				"The " + attribute + " expression '#payload.paymentIdd' of @Idempotent on LISTENER names the property "
+						+ "'paymentIdd', which java.lang.String does not have.",
 				"Correct the expression");
+	}
+
+	@Test
+	void overLongScopeIsRefused() {
+		assertRefused(ListenerStart.refusal(Listener.class, "scope=" + "s".repeat(513)),
+				"has 513 characters, more than 512", "Set 'scope' of @Idempotent");
 	}
 
 	@Test
 	@Tag("promise-15")
 	void sumWithoutSeparatorCausesAWarning() {
 		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(Listener.class)
-				.withPropertyValues("key=#payload + #value")
-				.run((context) -> assertThat(context).hasNotFailed());
-			assertThat(logs.messages("WARN")).singleElement()
+			ListenerStart.start(Listener.class, "key=#payload + #value");
+			assertThat(logs.messages("WARN")).filteredOn((message) -> message.contains(NAME))
+				.singleElement()
 				.asString()
-				.contains("joins parts without a separator", "ListenerAttributesTests.Listener.listen");
+				.contains("joins parts without a separator");
 		}
-	}
-
-	@Test
-	void unknownVariableInSelectionIsRefused() {
-		assertRefused("condition", "{1}.![#item] != null", "uses unknown variables: [item].", "Use #record");
-	}
-
-	@Test
-	void brokenExpressionIsRefused() {
-		assertRefused("fingerprint", "#payload +",
-				"The fingerprint expression '#payload +' of @Idempotent on ListenerAttributesTests.Listener.listen "
-						+ "cannot be parsed",
-				"Correct the expression.");
-	}
-
-	@Test
-	@Tag("promise-15")
-	void classExpressionThatDoesNotFitAMethodIsRefusedWithAnAction() {
-		this.runner.withUserConfiguration(ClassListener.class).run((context) -> {
-			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
-			assertThat(analysis.getDescription()).contains("ClassListener.other uses unknown variables: [value].");
-			assertThat(analysis.getAction()).contains("annotate this method with @Idempotent of its own");
-		});
-	}
-
-	@Test
-	void overLongScopeIsRefused() {
-		assertRefused("scope", "s".repeat(513), "has 513 characters, more than 512", "Set 'scope' of @Idempotent");
 	}
 
 	@Test
 	void placeholdersInAttributesAreResolved() {
 		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(Listener.class)
-				.withPropertyValues("scope=billing", "lease=5s", "retention=3d", "key=#payload")
-				.run((context) -> assertThat(context).hasNotFailed());
+			ListenerStart.start(Listener.class, "scope=billing", "lease=1s", "retention=3d", "key=#payload");
 			assertThat(logs.messages("INFO")).filteredOn((message) -> message.contains("scope 'billing'"))
 				.singleElement()
 				.asString()
@@ -159,12 +92,9 @@ class ListenerAttributesTests {
 		}
 	}
 
-	private void assertRefused(String property, String value, String description, String action) {
-		this.runner.withUserConfiguration(Listener.class).withPropertyValues(property + "=" + value).run((context) -> {
-			FailureAnalysis analysis = Contexts.analyze(context.getStartupFailure());
-			assertThat(analysis.getDescription()).contains(description);
-			assertThat(analysis.getAction()).contains(action);
-		});
+	private static void assertRefused(FailureAnalysis analysis, String description, String action) {
+		assertThat(analysis.getDescription()).contains(description.replace("LISTENER", NAME));
+		assertThat(analysis.getAction()).contains(action);
 	}
 
 	static class Listener {
@@ -173,19 +103,6 @@ class ListenerAttributesTests {
 				fingerprint = "${fingerprint:}", condition = "${condition:}")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
-		}
-
-	}
-
-	@Idempotent(condition = "#value != 'skip'")
-	static class ClassListener {
-
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-		@KafkaListener(topics = "other", groupId = "group")
-		void other(Integer number) {
 		}
 
 	}

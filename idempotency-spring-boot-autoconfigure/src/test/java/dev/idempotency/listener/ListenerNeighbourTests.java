@@ -1,7 +1,5 @@
 package dev.idempotency.listener;
 
-import java.util.concurrent.CompletableFuture;
-
 import javax.sql.DataSource;
 
 import org.junit.jupiter.api.Tag;
@@ -16,8 +14,6 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.TopicPartition;
-import org.springframework.kafka.config.ContainerCustomizer;
-import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
@@ -47,29 +43,8 @@ class ListenerNeighbourTests {
 	}
 
 	@Test
-	void listenerWithConsumerThatCommitsByItselfIsRefused() {
-		assertRefused(AutoCommitting.class, "its consumer commits offsets by itself");
-	}
-
-	@Test
-	void containerPropertiesWithConsumersThatCommitByThemselvesAreRefused() {
-		assertRefused(AutoCommittingContainer.class, "its consumer commits offsets by itself");
-	}
-
-	@Test
 	void transactionOutsideTheAdviceIsRefused() {
 		assertRefused(TransactionOutside.class, "@Transactional begins its transaction outside");
-	}
-
-	@Test
-	void asynchronousSiblingIsRefused() {
-		assertRefused(AsynchronousSibling.class,
-				"some methods of its listener class are asynchronous and others are not");
-	}
-
-	@Test
-	void keyWithASumInsideAnotherOperationIsRefused() {
-		assertRefused(NestedSum.class, "has a sum inside another operation");
 	}
 
 	@Test
@@ -106,9 +81,8 @@ class ListenerNeighbourTests {
 
 	@Test
 	void unqualifiedTransactionsOfAnotherManagerAreRefusedInTransactionalMode() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(
-				this.runner.withPropertyValues("idempotency.mode=transactional"), PrimaryManager.class,
-				Unqualified.class);
+		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues("idempotency.mode=transactional")
+			.withUserConfiguration(PrimaryManager.class, Unqualified.class));
 		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.Unqualified.listen",
 				"which is not the transaction manager of the store");
 		assertThat(analysis.getAction()).contains("@Transactional");
@@ -132,24 +106,10 @@ class ListenerNeighbourTests {
 		}
 	}
 
-	@Test
-	void handlerMethodsOfOneNameAreRefused() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Overloaded.class);
-		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.Overloaded.handle",
-				"has the same default scope 'group/topic#handle'");
-		assertThat(analysis.getAction()).startsWith("Rename one of them, or put @Idempotent with a 'scope' on each");
-	}
-
-	@Test
-	void handlerMethodsOfOneNameWithAScopeEachStart() {
-		this.runner.withUserConfiguration(OverloadedWithScopes.class)
-			.run((context) -> assertThat(context).hasNotFailed());
-	}
-
 	@ParameterizedTest
 	@ValueSource(classes = { Assigned.class, Deputy.class, Pattern.class })
 	void listenersOfOnePartitionWithOneDefaultScopeAreRefused(Class<?> other) {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, AssignedToo.class, other);
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(AssignedToo.class, other));
 		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.AssignedToo.mail",
 				"ListenerNeighbourTests." + other.getSimpleName(), "assigned manually",
 				"would never be processed by the other");
@@ -181,7 +141,8 @@ class ListenerNeighbourTests {
 	}
 
 	private void assertRefused(Class<?> listener, String problem, String... properties) {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner.withPropertyValues(properties), listener);
+		FailureAnalysis analysis = Contexts
+			.failure(this.runner.withPropertyValues(properties).withUserConfiguration(listener));
 		assertThat(analysis.getDescription()).contains(problem);
 		assertThat(analysis.getAction()).isNotBlank();
 	}
@@ -195,55 +156,11 @@ class ListenerNeighbourTests {
 
 	}
 
-	static class AutoCommitting {
-
-		@Idempotent
-		@KafkaListener(topics = "topic", groupId = "group", properties = "enable.auto.commit=true")
-		void listen(String value) {
-		}
-
-	}
-
-	static class AutoCommittingContainer extends Plain {
-
-		@Bean
-		static ContainerCustomizer<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> autoCommit() {
-			return (container) -> container.getContainerProperties()
-				.getKafkaConsumerProperties()
-				.put("enable.auto.commit", true);
-		}
-
-	}
-
 	@EnableTransactionManagement(order = 0)
 	static class TransactionOutside {
 
 		@Transactional
 		@Idempotent(mode = Mode.LEASED)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	@KafkaListener(topics = "topic", groupId = "group")
-	static class AsynchronousSibling {
-
-		@Idempotent
-		@KafkaHandler
-		void listen(String value) {
-		}
-
-		@KafkaHandler
-		CompletableFuture<Void> listen(Integer value) {
-			return CompletableFuture.completedFuture(null);
-		}
-
-	}
-
-	static class NestedSum {
-
-		@Idempotent(key = "(#payload.a + ':' + #payload.b).toLowerCase()")
 		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
@@ -407,35 +324,6 @@ class ListenerNeighbourTests {
 		@Idempotent(scope = "mail")
 		@KafkaListener(topicPartitions = @TopicPartition(topic = "topic", partitions = "1"), groupId = "group")
 		void listen(String value) {
-		}
-
-	}
-
-	@KafkaListener(topics = "topic", groupId = "group")
-	static class OverloadedWithScopes {
-
-		@Idempotent(scope = "texts")
-		@KafkaHandler
-		void handle(String value) {
-		}
-
-		@Idempotent(scope = "numbers")
-		@KafkaHandler
-		void handle(Integer value) {
-		}
-
-	}
-
-	@Idempotent
-	@KafkaListener(topics = "topic", groupId = "group")
-	static class Overloaded {
-
-		@KafkaHandler
-		void handle(String value) {
-		}
-
-		@KafkaHandler
-		void handle(Integer value) {
 		}
 
 	}

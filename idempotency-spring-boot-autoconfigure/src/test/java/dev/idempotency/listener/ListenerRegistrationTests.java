@@ -92,8 +92,8 @@ class ListenerRegistrationTests {
 
 	@Test
 	void registeredListenerThatFactoryPostProcessorNeedsIsRefused() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Listener.class, EarlyListener.class,
-				SelfRegistered.class);
+		FailureAnalysis analysis = Contexts
+			.failure(this.runner.withUserConfiguration(Listener.class, EarlyListener.class, SelfRegistered.class));
 		assertThat(analysis.getDescription()).isEqualTo("The idempotent listener ListenerRegistrationTests.Listener."
 				+ "listen cannot be protected: its bean is not a Spring proxy.");
 		assertThat(analysis.getAction()).contains("nothing that a post-processor needs may depend on the bean");
@@ -101,7 +101,8 @@ class ListenerRegistrationTests {
 
 	@Test
 	void registryThatPostProcessorNeedsIsRefused() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, Listener.class, EarlyRegistry.class);
+		FailureAnalysis analysis = Contexts
+			.failure(this.runner.withUserConfiguration(Listener.class, EarlyRegistry.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.");
 		assertThat(analysis.getAction()).contains("dependency on KafkaListenerEndpointRegistry", "ObjectProvider");
@@ -109,7 +110,7 @@ class ListenerRegistrationTests {
 
 	@Test
 	void beanCreatedByConfigurerIsRefused() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, SelfRegistered.class);
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(SelfRegistered.class));
 		assertThat(analysis.getDescription()).contains("its bean is not a Spring proxy");
 		assertThat(analysis.getAction()).startsWith("Let Spring create the bean");
 	}

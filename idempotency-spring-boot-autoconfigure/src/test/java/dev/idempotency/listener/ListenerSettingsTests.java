@@ -9,12 +9,9 @@ import org.springframework.kafka.annotation.DltHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.RetryableTopic;
 import org.springframework.kafka.annotation.TopicPartition;
-import org.springframework.transaction.annotation.Propagation;
-import org.springframework.transaction.annotation.Transactional;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.Idempotent;
-import dev.idempotency.Mode;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
@@ -30,38 +27,13 @@ class ListenerSettingsTests {
 	private final ApplicationContextRunner runner = Contexts.all();
 
 	@Test
-	void transactionalMethodWithNewTransactionIsRefused() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, RequiresNew.class);
-		assertThat(analysis.getDescription()).contains("RequiresNew.listen is transactional",
-				"its own @Transactional suspends the transaction in which the record commits.");
-		assertThat(analysis.getAction()).isEqualTo("Remove the propagation or readOnly attribute, or use leased mode.");
-	}
-
-	@Test
-	void transactionalMethodThatIsReadOnlyIsRefused() {
-		assertThat(ListenerStartupTests.refusal(this.runner, ReadOnly.class).getDescription())
-			.contains("ReadOnly.listen is transactional", "its own @Transactional is read-only.");
-	}
-
-	@Test
-	void leasedMethodWithNewTransactionStarts() {
-		this.runner.withUserConfiguration(LeasedRequiresNew.class).run((context) -> assertThat(context).hasNotFailed());
-	}
-
-	@Test
 	void returnedValueWithoutJacksonIsRefused() {
-		FailureAnalysis analysis = ListenerStartupTests
-			.refusal(this.runner.withClassLoader(new FilteredClassLoader(JsonMapper.class)), Value.class);
+		FailureAnalysis analysis = Contexts
+			.failure(this.runner.withClassLoader(new FilteredClassLoader(JsonMapper.class))
+				.withUserConfiguration(Value.class));
 		assertThat(analysis.getDescription())
 			.contains("Value.listen returns a value, but there is no Jackson to serialize it.");
 		assertThat(analysis.getAction()).contains("Add 'spring-boot-starter-jackson'");
-	}
-
-	@Test
-	void listenerWithoutGroupIsRefused() {
-		FailureAnalysis analysis = ListenerStartupTests.refusal(this.runner, NoGroup.class);
-		assertThat(analysis.getDescription()).contains("NoGroup.listen has no consumer group");
-		assertThat(analysis.getAction()).contains("Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
 	}
 
 	@Test
@@ -141,36 +113,6 @@ class ListenerSettingsTests {
 
 	}
 
-	static class RequiresNew {
-
-		@Idempotent
-		@Transactional(propagation = Propagation.REQUIRES_NEW)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	static class ReadOnly {
-
-		@Idempotent
-		@Transactional(readOnly = true)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	static class LeasedRequiresNew {
-
-		@Idempotent(mode = Mode.LEASED)
-		@Transactional(propagation = Propagation.REQUIRES_NEW)
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
 	// Public, because its proxy belongs to another class loader.
 	public static class Value {
 
@@ -178,15 +120,6 @@ class ListenerSettingsTests {
 		@KafkaListener(topics = "topic", groupId = "group")
 		public String listen(String value) {
 			return value;
-		}
-
-	}
-
-	static class NoGroup {
-
-		@Idempotent
-		@KafkaListener(topics = "topic")
-		void listen(String value) {
 		}
 
 	}

@@ -29,7 +29,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.reconcile.ReconciliationRequest;
 import dev.idempotency.reconcile.ReconciliationStatus;
-import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -164,20 +163,6 @@ class SuspendTests {
 		assertThat(this.listeners.runs("broken")).hasSize(6);
 		assertThat(state("broken", "fails")).isEqualTo("F");
 		assertConsumed("broken", 0);
-	}
-
-	@Test
-	@Tag("promise-12")
-	void finalClassIsRefused() {
-		assertThat(ListenerStartupTests.refusal(Contexts.all(), FinalSuspendListener.class).getDescription())
-			.contains("its class is final, so a proxy cannot extend it");
-	}
-
-	@Test
-	@Tag("promise-12")
-	void finalFunctionIsRefused() {
-		assertThat(ListenerStartupTests.refusal(Contexts.all(), FinalSuspendFunction.class).getDescription())
-			.contains("the method is public final, so a proxy cannot intercept it");
 	}
 
 	private void send(String name, int partition, String... values) {

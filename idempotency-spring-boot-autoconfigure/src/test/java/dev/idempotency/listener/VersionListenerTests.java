@@ -1,7 +1,5 @@
 package dev.idempotency.listener;
 
-import java.math.BigDecimal;
-import java.time.LocalDateTime;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -20,11 +18,9 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.kafka.autoconfigure.ConcurrentKafkaListenerContainerFactoryConfigurer;
-import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.kafka.annotation.BackOff;
@@ -34,14 +30,12 @@ import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.support.Acknowledgment;
-import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.messaging.handler.annotation.SendTo;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.template.OperationObserver.Outcome;
-import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.DeadLetters;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -195,55 +189,6 @@ class VersionListenerTests {
 			assertThat(app.listeners(BatchListeners.class).batches.list()).first().isEqualTo("a5 c1 b2");
 			assertThat(String.join(" ", app.listeners(BatchListeners.class).batches.list())).isEqualTo("a5 c1 b2 a6");
 		}
-	}
-
-	@ParameterizedTest
-	@CsvSource({ "WithoutKey, has a version but no key", "Fraction, which is not a whole number of 64 bits",
-			"Local, which is not a whole number of 64 bits", "ManualBatch, has a version and an Acknowledgment" })
-	@Tag("promise-12")
-	void versionThatCannotBeComparedIsRefusedAtTheStart(String listener, String message) throws Exception {
-		Class<?> type = Class.forName(getClass().getName() + "$" + listener);
-		ApplicationContextRunner contexts = Contexts.all().withPropertyValues("spring.kafka.listener.ack-mode=manual");
-		assertThat(ListenerStartupTests.refusal(contexts, type).getDescription()).contains(message, listener);
-	}
-
-	static class WithoutKey {
-
-		@Idempotent(version = "#record.offset()")
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(String value) {
-		}
-
-	}
-
-	record Change(BigDecimal number, double fraction, LocalDateTime local) {
-	}
-
-	static class Fraction {
-
-		@Idempotent(key = "#record.key()", version = "#payload.fraction")
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(@Payload Change payload) {
-		}
-
-	}
-
-	static class Local {
-
-		@Idempotent(key = "#record.key()", version = "#payload.local")
-		@KafkaListener(topics = "topic", groupId = "group")
-		void listen(@Payload Change payload) {
-		}
-
-	}
-
-	static class ManualBatch {
-
-		@Idempotent(key = "#record.key()", version = "#record.offset()")
-		@KafkaListener(topics = "topic", groupId = "group", batch = "true", properties = "enable.auto.commit=false")
-		void listen(List<String> values, Acknowledgment acknowledgment) {
-		}
-
 	}
 
 	static class Listeners {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
@@ -92,11 +93,25 @@ public final class Contexts {
 	}
 
 	/**
+	 * Run an application that does not start.
+	 * @param runner the application
+	 * @return the description and the action
+	 */
+	public static FailureAnalysis failure(ApplicationContextRunner runner) {
+		Throwable[] failure = new Throwable[1];
+		runner.run((context) -> failure[0] = context.getStartupFailure());
+		return analyze(failure[0]);
+	}
+
+	/**
 	 * Analyze a failure with the failure analyzers of the library, as Boot finds them.
 	 * @param failure the failure of a start
 	 * @return the description and the action
 	 */
-	public static FailureAnalysis analyze(Throwable failure) {
+	public static FailureAnalysis analyze(@Nullable Throwable failure) {
+		if (failure == null) {
+			throw new AssertionError("The application has started");
+		}
 		List<FailureAnalyzer> analyzers = SpringFactoriesLoader.forDefaultResourceLocation(null)
 			.load(FailureAnalyzer.class, FailureHandler.handleMessage((message, ex) -> {
 			}));
