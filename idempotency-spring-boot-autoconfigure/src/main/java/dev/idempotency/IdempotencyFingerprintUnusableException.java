@@ -1,8 +1,9 @@
 package dev.idempotency;
 
 /**
- * Thrown when the fingerprint of a record cannot be computed. The record is rejected,
- * because its content cannot be compared with the content that its key stands for.
+ * Thrown when the fingerprint of a record or of an operation's content cannot be
+ * computed. It is rejected, because its content cannot be compared with the content that
+ * its key stands for.
  *
  * @since 0.1.0
  */

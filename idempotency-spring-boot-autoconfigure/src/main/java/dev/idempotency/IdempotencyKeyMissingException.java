@@ -3,8 +3,8 @@ package dev.idempotency;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown when a record has no usable idempotency key and {@link MissingKeyPolicy#REJECT}
- * applies.
+ * Thrown when an operation of the template has no usable idempotency key, or when a
+ * record has none and {@link MissingKeyPolicy#REJECT} applies.
  *
  * @since 0.1.0
  */

@@ -20,7 +20,7 @@ import dev.idempotency.outbox.OutboxStore;
  * Properties of the library.
  *
  * @param enabled Whether idempotent listeners are protected.
- * @param mode Mode of listeners that do not specify one.
+ * @param mode Mode of listeners and template operations that do not specify one.
  * @param lease Lease duration of a claim. Running handlers renew their leases, so it is
  * the time until another consumer can take over the record of a crashed process. Should
  * be shorter than the session timeout of the consumers.

@@ -31,6 +31,8 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.Observers;
 import dev.idempotency.template.OperationContext;
+import dev.idempotency.template.OperationSpec;
+import dev.idempotency.template.Serialization;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.template.StoredOutcomeTransformer;
 
@@ -140,7 +142,14 @@ final class StoreRegistry {
 						onUnavailable(name) == UnavailablePolicy.PROCESS, circuit, cache,
 						Observers.of(this.beanFactory),
 						this.beanFactory.getBeanProvider(OperationContext.class).orderedStream().toList(),
-						this.properties.result().maximumSize(), transformer()));
+						this.properties.result().maximumSize(), transformer(), defaults()));
+	}
+
+	// The JsonMapper of the serialization may need beans that use the template.
+	private OperationSpec.Defaults defaults() {
+		return new OperationSpec.Defaults(this.properties.mode(), this.properties.lease(), this.properties.retention(),
+				this.properties.version().retention(),
+				this.beanFactory.getBeanProvider(Serialization.class)::getIfUnique);
 	}
 
 	private @Nullable StoredOutcomeTransformer transformer() {

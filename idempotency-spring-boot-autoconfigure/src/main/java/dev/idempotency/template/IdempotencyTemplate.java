@@ -1,9 +1,11 @@
 package dev.idempotency.template;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
@@ -11,6 +13,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.Assert;
 import org.springframework.util.unit.DataSize;
 
+import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Internal;
@@ -74,6 +77,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyAdmin admin;
 
+	private final OperationSpec.Defaults defaults;
+
+	private final Map<Class<?>, ResultCodec<Object>> codecs = new ConcurrentHashMap<>();
+
 	/**
 	 * Create a template.
 	 * @param store the store of the keys
@@ -102,6 +109,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				? new TransactionalProtocol(transactionalStore, calls, this.cache,
 						new Transactions(calls, transactionalStore, manager), this.results)
 				: null;
+		this.defaults = settings.defaults();
 		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.results, this.observers);
 	}
 
@@ -190,6 +198,25 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
+	 * Describe an operation that is to be run, with the defaults of this template for
+	 * everything that is not set.
+	 * @param name the name of the operation for meters and messages, from a small fixed
+	 * set. It is also the scope of the key, unless another one is set
+	 * @param key the key
+	 * @return the description
+	 * @throws IdempotencyKeyMissingException if the key is missing, blank or too long, or
+	 * has a character that no key may have
+	 */
+	public OperationSpec operation(String name, @Nullable String key) {
+		return new OperationSpec(this, this.defaults, name, key);
+	}
+
+	@SuppressWarnings("unchecked")
+	<T> ResultCodec<T> codec(Class<T> type, Serialization serialization) {
+		return (ResultCodec<T>) this.codecs.computeIfAbsent(type, serialization::codec);
+	}
+
+	/**
 	 * Run an operation with {@link TransactionBoundary#DEFAULT}.
 	 * @param operation the operation
 	 * @param codec writes and reads the stored result
@@ -206,14 +233,16 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			Handler<T, E> handler) throws E {
-		return execute(operation, codec, TransactionBoundary.DEFAULT, handler);
+		return execute(operation, codec, TransactionBoundary.DEFAULT, null, handler);
 	}
 
 	/**
-	 * Run an operation.
+	 * Run an operation, and claim the key of the next operation of this thread when it
+	 * has completed.
 	 * @param operation the operation
 	 * @param codec writes and reads the stored result
 	 * @param boundary the transaction in which the handler runs
+	 * @param ahead the claim of this thread, {@code null} to claim nothing ahead
 	 * @param handler the handler
 	 * @param <T> the type of the result
 	 * @param <E> the type of the exception that the handler throws
@@ -227,26 +256,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @throws OperationBlockedException if the operation can neither be run nor skipped
 	 * now
 	 * @throws OperationRejectedException if the operation can never be run
-	 */
-	@Internal
-	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
-			TransactionBoundary boundary, Handler<T, E> handler) throws E {
-		return execute(operation, codec, boundary, null, handler);
-	}
-
-	/**
-	 * Run an operation as
-	 * {@link #execute(IdempotentOperation, ResultCodec, TransactionBoundary, Handler)}
-	 * does, and claim the key of the next operation of this thread when it has completed.
-	 * @param operation the operation
-	 * @param codec writes and reads the stored result
-	 * @param boundary the transaction in which the handler runs
-	 * @param ahead the claim of this thread, {@code null} to claim nothing ahead
-	 * @param handler the handler
-	 * @param <T> the type of the result
-	 * @param <E> the type of the exception that the handler throws
-	 * @return the result of this or of the first execution
-	 * @throws E if the handler throws it
 	 */
 	@Internal
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
@@ -548,12 +557,13 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param maximumResultSize the maximum size of a result that the store holds
 	 * @param transformer changes outcomes before they are stored, {@code null} to store
 	 * them as they are
+	 * @param defaults the defaults of {@link #operation operations}
 	 * @since 0.1.0
 	 */
 	public record Settings(@Nullable String name, @Nullable PlatformTransactionManager transactionManager,
 			boolean failOpen, StoreCircuit circuit, @Internal CompletionCache cache, Observers observers,
-			List<OperationContext> contexts, DataSize maximumResultSize,
-			@Nullable StoredOutcomeTransformer transformer) {
+			List<OperationContext> contexts, DataSize maximumResultSize, @Nullable StoredOutcomeTransformer transformer,
+			@Internal OperationSpec.Defaults defaults) {
 
 		/**
 		 * The default maximum size of a result. A record with it fits into every store.
@@ -567,7 +577,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 		/**
 		 * Create settings for a store without a name of its own, with the default maximum
-		 * size of a result, and without a transformer.
+		 * size of a result, the standard defaults of operations, and without a
+		 * transformer.
 		 * @param transactionManager the manager of the store's database
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
 		 * @param circuit the circuit breaker around the store
@@ -579,7 +590,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
 				CompletionCache cache, Observers observers, List<OperationContext> contexts) {
 			this(null, transactionManager, failOpen, circuit, cache, observers, contexts, DEFAULT_MAXIMUM_RESULT_SIZE,
-					null);
+					null, OperationSpec.Defaults.STANDARD);
 		}
 
 		/**

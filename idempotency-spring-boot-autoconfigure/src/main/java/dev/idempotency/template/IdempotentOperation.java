@@ -14,7 +14,8 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 
 /**
- * A business operation that is to take effect once.
+ * A business operation that is to take effect once. {@link IdempotencyTemplate#operation}
+ * describes one.
  *
  * @param key the key
  * @param name the name of the operation's listener, from a bounded set; used as a tag of
@@ -34,7 +35,7 @@ import dev.idempotency.store.Fingerprint;
  */
 public record IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode,
 		byte @Nullable [] fingerprint, Duration lease, Duration retention, @Internal @Nullable OffsetPosition position,
-		@Nullable OperationVersion version) {
+		@Internal @Nullable OperationVersion version) {
 
 	@Internal
 	public IdempotentOperation {
@@ -46,32 +47,6 @@ public record IdempotentOperation(IdempotencyKey key, String name, Object origin
 		Assert.isTrue(retention.compareTo(lease) > 0, "'retention' must be longer than 'lease'");
 		Assert.isTrue(position == null || mode == Mode.TRANSACTIONAL, "'position' needs transactional mode");
 		Assert.isTrue(position == null || version == null, "'position' and 'version' exclude each other");
-	}
-
-	/**
-	 * Create an operation that its key identifies.
-	 * @param key the key
-	 * @param name the name of the operation's listener
-	 * @param origin the source of the operation
-	 * @param mode the mode of protection
-	 * @param fingerprint the fingerprint, {@code null} to compare nothing
-	 * @param lease the lease
-	 * @param retention the retention
-	 */
-	public IdempotentOperation(IdempotencyKey key, String name, Object origin, Mode mode, byte @Nullable [] fingerprint,
-			Duration lease, Duration retention) {
-		this(key, name, origin, mode, fingerprint, lease, retention, null, null);
-	}
-
-	/**
-	 * Return this operation with a version.
-	 * @param version the version
-	 * @return the operation, which is run only if no version that is equal or higher has
-	 * completed
-	 */
-	public IdempotentOperation withVersion(OperationVersion version) {
-		return new IdempotentOperation(this.key, this.name, this.origin, this.mode, this.fingerprint, this.lease,
-				this.retention, this.position, version);
 	}
 
 	boolean isSameAs(IdempotentOperation other) {

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import dev.idempotency.Internal;
 import dev.idempotency.StalePolicy;
 
 /**
@@ -10,15 +11,7 @@ import dev.idempotency.StalePolicy;
  * @param onStale the reaction if a higher version has completed
  * @since 0.1.0
  */
+@Internal
 public record OperationVersion(long number, StalePolicy onStale) {
-
-	/**
-	 * Create a version whose operation is skipped if a higher one has completed.
-	 * @param number the version
-	 * @return the version
-	 */
-	public static OperationVersion of(long number) {
-		return new OperationVersion(number, StalePolicy.SKIP);
-	}
 
 }

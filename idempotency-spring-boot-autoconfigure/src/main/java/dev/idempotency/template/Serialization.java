@@ -4,6 +4,8 @@ import java.lang.reflect.Type;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.store.Fingerprint;
+
 /**
  * Creates codecs for results, and the canonical form in which contents are compared.
  *
@@ -38,6 +40,16 @@ public interface Serialization {
 	 */
 	default int canonicalVersion() {
 		return 0;
+	}
+
+	/**
+	 * Return the fingerprint of the {@linkplain #canonical canonical form}.
+	 * @param value the value
+	 * @return the fingerprint
+	 * @throws RuntimeException if the content of the value cannot be written completely
+	 */
+	default byte[] fingerprint(@Nullable Object value) {
+		return Fingerprint.of(canonicalVersion(), canonical(value));
 	}
 
 }

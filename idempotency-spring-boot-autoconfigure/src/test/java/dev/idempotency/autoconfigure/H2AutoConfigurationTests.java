@@ -1,12 +1,16 @@
 package dev.idempotency.autoconfigure;
 
+import java.time.Duration;
+
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 import dev.idempotency.Mode;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationSpec;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -40,6 +44,32 @@ class H2AutoConfigurationTests {
 				IdempotentOperation operation = TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL);
 				assertThat(template.execute(operation, new TextCodec(), () -> "done").duplicate()).isFalse();
 				assertThat(template.execute(operation, new TextCodec(), () -> "done").duplicate()).isTrue();
+				assertThat(template.operation("transfers", "1").execute(Integer.class, () -> 5).result()).isEqualTo(5);
+			});
+	}
+
+	@Test
+	void operationsOfTheTemplateHaveTheDefaultsOfTheProperties() {
+		ApplicationContextRunner runner = Contexts.all()
+			.withPropertyValues("spring.datasource.url=jdbc:h2:mem:defaults", "spring.datasource.username=sa",
+					"spring.datasource.password=");
+		runner.run((context) -> {
+			OperationSpec.Defaults standard = OperationSpec.Defaults.STANDARD;
+			OperationSpec operation = context.getBean(IdempotencyTemplate.class).operation("transfers", "1");
+			assertThat(operation.build()).returns(Mode.TRANSACTIONAL, IdempotentOperation::mode)
+				.returns(standard.lease(), IdempotentOperation::lease)
+				.returns(standard.retention(), IdempotentOperation::retention);
+			assertThat(operation.version(1).build().retention()).isEqualTo(standard.versionRetention());
+		});
+		runner
+			.withPropertyValues("idempotency.mode=leased", "idempotency.lease=5s", "idempotency.retention=1d",
+					"idempotency.version.retention=2d")
+			.run((context) -> {
+				OperationSpec operation = context.getBean(IdempotencyTemplate.class).operation("transfers", "1");
+				assertThat(operation.build()).returns(Mode.LEASED, IdempotentOperation::mode)
+					.returns(Duration.ofSeconds(5), IdempotentOperation::lease)
+					.returns(Duration.ofDays(1), IdempotentOperation::retention);
+				assertThat(operation.version(1).build().retention()).isEqualTo(Duration.ofDays(2));
 			});
 	}
 

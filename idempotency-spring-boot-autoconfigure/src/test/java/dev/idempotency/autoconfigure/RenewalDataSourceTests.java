@@ -65,8 +65,7 @@ class RenewalDataSourceTests {
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 
-	private final IdempotentOperation operation = new IdempotentOperation(this.key, "payments", "topic-0@7",
-			Mode.LEASED, null, LEASE, TestDatabase.RETENTION);
+	private final IdempotentOperation operation = TestDatabase.operation(this.key, Mode.LEASED, null, LEASE);
 
 	@Test
 	void leaseIsRenewedWhileTheHandlerHoldsTheOnlyConnectionOfThePool() {

@@ -21,7 +21,6 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
-import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -29,7 +28,6 @@ import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
-import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.Observers;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.testsupport.Kafka;
@@ -193,9 +191,8 @@ class MigrationTests {
 		void add(List<String> ids) {
 			List<BatchItem> items = new ArrayList<>();
 			for (String id : ids) {
-				IdempotencyKey key = IdempotencyKey.of(this.scope, id);
-				items.add(new BatchItem(new IdempotentOperation(key, "import", "import", Mode.LEASED, null,
-						Duration.ofSeconds(30), this.retention), id));
+				items.add(new BatchItem(
+						this.template.operation("import", id).scope(this.scope).retention(this.retention).build(), id));
 			}
 			BatchResult<Object> result = this.template.executeAll(items, ResultCodec.none(), (due) -> null);
 			if (result.failure() != null || !result.blocked().isEmpty()) {

@@ -11,12 +11,8 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-import dev.idempotency.IdempotencyKey;
-import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.IdempotentOperation;
-import dev.idempotency.template.ResultCodec;
 
 @Component
 class StandingOrders {
@@ -46,11 +42,10 @@ class StandingOrders {
 	}
 
 	private void execute(String order, LocalDate day) {
-		IdempotencyKey key = IdempotencyKey.of("standing-orders", order + "/" + day);
-		IdempotentOperation operation = new IdempotentOperation(key, "StandingOrders.execute",
-				"standing order " + order, Mode.TRANSACTIONAL, null, Duration.ofSeconds(30), Duration.ofDays(40));
 		try {
-			this.template.execute(operation, ResultCodec.none(), () -> book(order));
+			this.template.operation("standing-orders", order + "/" + day)
+				.retention(Duration.ofDays(40))
+				.execute(() -> book(order));
 		}
 		catch (OperationInProgressException ex) {
 			logger.debug("Another instance executes the standing order " + order);
@@ -60,8 +55,8 @@ class StandingOrders {
 		}
 	}
 
-	private Object book(String order) {
-		return this.jdbc.update("UPDATE account SET balance = balance - o.amount FROM standing_order o "
+	private void book(String order) {
+		this.jdbc.update("UPDATE account SET balance = balance - o.amount FROM standing_order o "
 				+ "WHERE o.id = ? AND account.id = o.account", order);
 	}
 

@@ -88,6 +88,13 @@ class TemplateExampleTests {
 	}
 
 	@Test
+	void firstExampleImportsAtMostFourTypesOfTheLibrary() {
+		assertThat(Page.of("template.md").blockAfter("## A REST endpoint").lines())
+			.filteredOn((line) -> line.startsWith("import dev.idempotency."))
+			.hasSizeBetween(1, 4);
+	}
+
+	@Test
 	@Tag("promise-8")
 	void repeatedRequestGetsTheFirstResponseAndTransfersOnce() {
 		String from = account(100);
@@ -137,7 +144,8 @@ class TemplateExampleTests {
 		assertThat(transfer(" ", from, 10)).hasStatus(HttpStatus.BAD_REQUEST)
 			.bodyJson()
 			.extractingPath("detail")
-			.isEqualTo("The header 'Idempotency-Key' is blank.");
+			.isEqualTo(
+					"The idempotency key of the operation 'transfers' is blank. Choose a key that identifies the operation.");
 	}
 
 	@Test

@@ -1,7 +1,5 @@
 package dev.idempotency.docs;
 
-import java.time.Duration;
-
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -19,12 +17,8 @@ import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
-import dev.idempotency.Mode;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.IdempotentOperation;
-import dev.idempotency.template.ResultCodec;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -183,12 +177,7 @@ class TransactionExampleTests {
 
 		@Transactional
 		void place(String id) {
-			IdempotentOperation operation = new IdempotentOperation(IdempotencyKey.of("orders", id), "orders",
-					"order " + id, Mode.TRANSACTIONAL, null, Duration.ofSeconds(30), Duration.ofDays(7));
-			this.template.execute(operation, ResultCodec.none(), () -> {
-				this.jdbc.update("INSERT INTO orders VALUES (?)", id);
-				return null;
-			});
+			this.template.operation("orders", id).execute(() -> this.jdbc.update("INSERT INTO orders VALUES (?)", id));
 		}
 
 	}

@@ -1,10 +1,8 @@
 package dev.idempotency.docs;
 
 import java.security.Principal;
-import java.time.Duration;
 import java.util.Objects;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -13,62 +11,33 @@ import org.springframework.web.bind.annotation.RequestBody;
 import org.springframework.web.bind.annotation.RequestHeader;
 import org.springframework.web.bind.annotation.RestController;
 
-import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
-import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.IdempotencyTemplate;
-import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
-import dev.idempotency.template.ResultCodec;
-import dev.idempotency.template.Serialization;
 
 @RestController
 class TransferController {
 
-	private static final Duration LEASE = Duration.ofSeconds(30);
-
-	private static final Duration RETENTION = Duration.ofDays(1);
-
 	private final IdempotencyTemplate template;
-
-	private final Serialization serialization;
-
-	private final ResultCodec<Object> codec;
 
 	private final JdbcTemplate jdbc;
 
-	TransferController(IdempotencyTemplate template, Serialization serialization, JdbcTemplate jdbc) {
+	TransferController(IdempotencyTemplate template, JdbcTemplate jdbc) {
 		this.template = template;
-		this.serialization = serialization;
-		this.codec = serialization.codec(Receipt.class);
 		this.jdbc = jdbc;
 	}
 
 	@PostMapping("/transfers")
-	ResponseEntity<Receipt> transfer(@RequestHeader(name = "Idempotency-Key", required = false) @Nullable String header,
+	ResponseEntity<Receipt> transfer(@RequestHeader(name = "Idempotency-Key", defaultValue = "") String header,
 			@RequestBody Transfer transfer, Principal client) {
-		IdempotentOperation operation = new IdempotentOperation(key(header, client), "TransferController.transfer",
-				"POST /transfers", Mode.TRANSACTIONAL, fingerprint(transfer), LEASE, RETENTION);
-		IdempotentResult<Object> result = this.template.execute(operation, this.codec, () -> book(transfer));
+		// Clients that follow the IETF draft send the key in quotation marks.
+		IdempotentResult<Receipt> result = this.template.operation("transfers", header.replaceAll("^\"(.*)\"$", "$1"))
+			.scope("transfers/" + client.getName())
+			.content(transfer)
+			.execute(Receipt.class, () -> book(transfer));
 		return ResponseEntity.status(HttpStatus.CREATED)
 			.header("Idempotent-Replayed", String.valueOf(result.duplicate()))
-			.body((Receipt) result.result());
-	}
-
-	// The key of one client must not replay the response of another.
-	private static IdempotencyKey key(@Nullable String header, Principal client) {
-		String key = (header != null) ? header.replaceAll("^\"(.*)\"$", "$1") : null;
-		String problem = IdempotencyKey.problem(key);
-		if (problem != null) {
-			throw new IdempotencyKeyMissingException("The header 'Idempotency-Key' " + problem + ".", null);
-		}
-		return IdempotencyKey.of("transfers/" + client.getName(), Objects.requireNonNull(key));
-	}
-
-	private byte[] fingerprint(Transfer transfer) {
-		return Fingerprint.of(this.serialization.canonicalVersion(), this.serialization.canonical(transfer));
+			.body(result.result());
 	}
 
 	private Receipt book(Transfer transfer) {

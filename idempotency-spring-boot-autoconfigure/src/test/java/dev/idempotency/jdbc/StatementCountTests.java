@@ -18,12 +18,12 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.StalePolicy;
 import dev.idempotency.template.ClaimAhead;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.Observers;
-import dev.idempotency.template.OperationVersion;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.testsupport.TestDatabase;
@@ -102,8 +102,8 @@ class StatementCountTests {
 	}
 
 	private void run(Mode mode, long version) {
-		template.execute(TestDatabase.operation(this.key, mode).withVersion(OperationVersion.of(version)),
-				ResultCodec.none(), this::effect);
+		template.execute(TestDatabase.operation(this.key, mode, version, StalePolicy.SKIP), ResultCodec.none(),
+				this::effect);
 	}
 
 	@Test

@@ -25,6 +25,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.StalePolicy;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
@@ -37,7 +38,6 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
-import dev.idempotency.template.OperationVersion;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
@@ -251,19 +251,20 @@ class MigratingStoreTests {
 				throw new IllegalStateException("down");
 			}));
 		IdempotencyKey versioned = TestDatabase.newKey();
-		before.execute(TestDatabase.operation(versioned, Mode.LEASED).withVersion(OperationVersion.of(5)),
-				new TextCodec(), () -> "version 5");
+		before.execute(TestDatabase.operation(versioned, Mode.LEASED, 5, StalePolicy.SKIP), new TextCodec(),
+				() -> "version 5");
 		before.close();
 		IdempotencyTemplate after = template(MigratingStore.of(this.source, database.store()),
 				mode == Mode.TRANSACTIONAL);
 		List<IdempotentOperation> operations = Stream
 			.concat(Stream.of(this.key, done, declined, failed).map((one) -> TestDatabase.operation(one, mode)),
-					Stream.of(TestDatabase.operation(versioned, mode).withVersion(OperationVersion.of(4))))
+					Stream.of(TestDatabase.operation(versioned, mode, 4, StalePolicy.SKIP)))
 			.toList();
 		assertThat(batch ? runAll(after, operations) : operations.stream().map((one) -> run(after, one)).toList())
 			.containsExactly("fence 1, attempt 1", "[first]", "[account closed: body]", "fence 2, attempt 2", "stale");
-		assertThat(run(after, operations.get(4).withVersion(OperationVersion.of(5)))).isEqualTo("[version 5]");
-		assertThat(run(after, operations.get(4).withVersion(OperationVersion.of(6)))).isEqualTo("fence 2, attempt 1");
+		assertThat(run(after, TestDatabase.operation(versioned, mode, 5, StalePolicy.SKIP))).isEqualTo("[version 5]");
+		assertThat(run(after, TestDatabase.operation(versioned, mode, 6, StalePolicy.SKIP)))
+			.isEqualTo("fence 2, attempt 1");
 		after.close();
 	}
 

@@ -88,8 +88,7 @@ class AsyncTemplateTests {
 	}
 
 	private IdempotentOperation shortOperation() {
-		return new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, LEASE,
-				TestDatabase.RETENTION);
+		return TestDatabase.operation(this.key, Mode.LEASED, null, LEASE);
 	}
 
 	private State state() {

@@ -112,9 +112,9 @@ final class BatchOf {
 
 	private IdempotentOperation operation(String letter) {
 		String version = letter.substring(1).replace("!", "");
-		IdempotentOperation operation = TestDatabase.operation(key(letter.substring(0, 1)), this.mode);
-		return version.isEmpty() ? operation : operation.withVersion(new OperationVersion(Long.parseLong(version),
-				letter.endsWith("!") ? StalePolicy.REJECT : StalePolicy.SKIP));
+		IdempotencyKey key = key(letter.substring(0, 1));
+		return version.isEmpty() ? TestDatabase.operation(key, this.mode) : TestDatabase.operation(key, this.mode,
+				Long.parseLong(version), letter.endsWith("!") ? StalePolicy.REJECT : StalePolicy.SKIP);
 	}
 
 	BatchResult<String> run(String letters) {

@@ -189,8 +189,8 @@ class BatchTemplateTests {
 		BatchOf batch = batch(mode);
 		database.store().claim(TestDatabase.request(batch.key("b"), "other"));
 		List<BatchItem> items = Stream.of("a", "b", "c")
-			.map((letter) -> new BatchItem(new IdempotentOperation(batch.key(letter), "payments", "origin", mode,
-					Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE, TestDatabase.RETENTION), 0))
+			.map((letter) -> new BatchItem(TestDatabase.operation(batch.key(letter), mode,
+					Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE), 0))
 			.toList();
 		BatchResult<String> executed = batch.template().executeAll(items, ResultCodec.none(), (due) -> {
 			assertThat(due).containsExactly(0);

@@ -256,8 +256,7 @@ class CallerTransactionTests extends AbstractLeasedTests {
 	}
 
 	private static IdempotentOperation lossy(IdempotencyKey key) {
-		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, Duration.ofMillis(600),
-				TestDatabase.RETENTION);
+		return TestDatabase.operation(key, Mode.LEASED, null, Duration.ofMillis(600));
 	}
 
 	private void takeOver(IdempotentExecution execution) {

@@ -71,7 +71,7 @@ class ClaimAheadTests {
 	}
 
 	private static IdempotentOperation operation(IdempotencyKey key, Duration lease) {
-		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, lease, TestDatabase.RETENTION);
+		return TestDatabase.operation(key, Mode.LEASED, null, lease);
 	}
 
 	private IdempotentResult<String> deliver(IdempotentOperation operation, @Nullable IdempotentOperation behind) {
@@ -147,8 +147,8 @@ class ClaimAheadTests {
 	@Test
 	void claimIsReleasedWhenTheContentOfItsRecordHasChanged() {
 		deliver(this.first, this.second);
-		IdempotentOperation changed = new IdempotentOperation(this.second.key(), "payments", "topic-0@7", Mode.LEASED,
-				Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE, TestDatabase.RETENTION);
+		IdempotentOperation changed = TestDatabase.operation(this.second.key(), Mode.LEASED,
+				Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE);
 		assertThat(deliver(changed, null).duplicate()).isFalse();
 		assertThat(record(this.second)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.COMPLETED, 2);
@@ -158,7 +158,7 @@ class ClaimAheadTests {
 	void claimIsReleasedWhenAnotherRecordHasItsKey() {
 		deliver(this.first, this.second);
 		deliver(new IdempotentOperation(this.second.key(), "payments", "topic-0@8", Mode.LEASED, null,
-				TestDatabase.LEASE, TestDatabase.RETENTION), null);
+				TestDatabase.LEASE, TestDatabase.RETENTION, null, null), null);
 		assertThat(calls()).containsExactly("CLAIM", "COMPLETE", "RELEASE", "CLAIM", "COMPLETE");
 	}
 

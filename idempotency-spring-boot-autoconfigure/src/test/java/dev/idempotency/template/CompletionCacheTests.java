@@ -59,8 +59,7 @@ class CompletionCacheTests {
 
 	private IdempotentOperation operation(Mode mode, @Nullable String content) {
 		byte[] fingerprint = (content != null) ? Fingerprint.of(content.getBytes(StandardCharsets.UTF_8)) : null;
-		return new IdempotentOperation(this.key, "payments", "topic-0@7", mode, fingerprint, TestDatabase.LEASE,
-				TestDatabase.RETENTION);
+		return TestDatabase.operation(this.key, mode, fingerprint, TestDatabase.LEASE);
 	}
 
 	private IdempotentResult<String> run(IdempotencyTemplate someTemplate, IdempotentOperation operation) {

@@ -67,11 +67,8 @@ class DeferredCompletionTests {
 	}
 
 	private IdempotentResult<String> run(Duration lease) {
-		return this.template.execute(
-				new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, lease,
-						TestDatabase.RETENTION),
-				new TextCodec(), TransactionBoundary.deferred(this.pending::add),
-				() -> "run " + this.runs.incrementAndGet());
+		return this.template.execute(TestDatabase.operation(this.key, Mode.LEASED, null, lease), new TextCodec(),
+				TransactionBoundary.deferred(this.pending::add), null, () -> "run " + this.runs.incrementAndGet());
 	}
 
 	private PendingCompletion pending() {
@@ -210,7 +207,7 @@ class DeferredCompletionTests {
 	void failedHandlerDefersNoCompletion() {
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(),
-					TransactionBoundary.deferred(this.pending::add), () -> {
+					TransactionBoundary.deferred(this.pending::add), null, () -> {
 						throw new IllegalStateException("handler");
 					}));
 		assertThat(this.pending).isEmpty();

@@ -53,7 +53,8 @@ final class EffectOperation {
 		this.jdbc = new JdbcTemplate(database.pool());
 		this.template = new IdempotencyTemplate(database.store(),
 				new Settings(null, manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE,
-						this.listener.observers(), List.of(), maximumResultSize, null));
+						this.listener.observers(), List.of(), maximumResultSize, null,
+						OperationSpec.Defaults.STANDARD));
 	}
 
 	static TestDatabase createDatabase() {
@@ -78,7 +79,7 @@ final class EffectOperation {
 
 	<E extends Exception> IdempotentResult<String> run(TransactionDefinition definition, Handler<E> handler) throws E {
 		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
-		return this.template.execute(operation, new TextCodec(), TransactionBoundary.of(definition), () -> {
+		return this.template.execute(operation, new TextCodec(), TransactionBoundary.of(definition), null, () -> {
 			writeEffect();
 			handler.handle(this.jdbc);
 			return "run " + this.runs.incrementAndGet();

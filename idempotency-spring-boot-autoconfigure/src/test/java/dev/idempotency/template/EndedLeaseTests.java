@@ -52,7 +52,7 @@ class EndedLeaseTests extends AbstractLeasedTests {
 	}
 
 	private void runDeferred() {
-		this.template.execute(this.operation, new TextCodec(), TransactionBoundary.deferred(this.deferred::add),
+		this.template.execute(this.operation, new TextCodec(), TransactionBoundary.deferred(this.deferred::add), null,
 				() -> "deferred");
 	}
 
@@ -145,8 +145,7 @@ class EndedLeaseTests extends AbstractLeasedTests {
 		Set<Thread> retries = ConcurrentHashMap.newKeySet();
 		this.store.before(StoreCall.COMPLETE, (claim) -> retries.add(Thread.currentThread()));
 		this.store.fail(StoreCall.COMPLETE);
-		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
-				Duration.ofMillis(600), TestDatabase.RETENTION);
+		IdempotentOperation renewedSoon = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofMillis(600));
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> this.template.execute(renewedSoon, new TextCodec(), () -> "paid"));
 		retries.remove(caller);

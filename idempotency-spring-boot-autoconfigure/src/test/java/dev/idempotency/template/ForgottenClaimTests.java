@@ -85,8 +85,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-2")
 	void renewalRestoresAForgottenClaim() {
-		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
-				Duration.ofSeconds(2), TestDatabase.RETENTION);
+		IdempotentOperation renewedSoon = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofSeconds(2));
 		this.template.execute(renewedSoon, new TextCodec(), () -> {
 			forget(this.key);
 			await().until(() -> database.store().find(this.key).isPresent());
@@ -164,8 +163,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-1")
 	void claimThatWasRestoredAfterItsHandlerHadFailedIsReleased() throws InterruptedException {
-		IdempotentOperation renewedSoon = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
-				Duration.ofSeconds(1), TestDatabase.RETENTION);
+		IdempotentOperation renewedSoon = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofSeconds(1));
 		CountDownLatch restoring = new CountDownLatch(1);
 		CountDownLatch failed = new CountDownLatch(1);
 		this.store.beforeRestore((claim) -> {

@@ -75,7 +75,7 @@ class LeaseRenewalTests {
 	}
 
 	private static IdempotentOperation operation(IdempotencyKey key, Duration lease) {
-		return new IdempotentOperation(key, "payments", "topic-0@7", Mode.LEASED, null, lease, TestDatabase.RETENTION);
+		return TestDatabase.operation(key, Mode.LEASED, null, lease);
 	}
 
 	private <E extends Exception> void run(Duration lease, Handler<String, E> handler) throws E {
@@ -134,7 +134,7 @@ class LeaseRenewalTests {
 		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> this.template
 			.execute(operation(this.key, SHORT), ResultCodec.none(), TransactionBoundary.deferred((pending) -> {
 				throw new AssertionError("Its Kafka transaction would be committed");
-			}), () -> {
+			}), null, () -> {
 				CountDownLatch begun = new CountDownLatch(1);
 				await().until(() -> {
 					database.endLease(this.key);

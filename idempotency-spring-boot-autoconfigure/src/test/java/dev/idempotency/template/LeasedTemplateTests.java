@@ -175,8 +175,8 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 	@Tag("promise-9")
 	void otherContentUnderTheSameKeyIsRejected() {
 		run();
-		IdempotentOperation other = new IdempotentOperation(this.key, "payments", "topic-0@8", Mode.LEASED,
-				Fingerprint.of(new byte[] { 2 }), TestDatabase.LEASE, TestDatabase.RETENTION);
+		IdempotentOperation other = TestDatabase.operation(this.key, Mode.LEASED, Fingerprint.of(new byte[] { 2 }),
+				TestDatabase.LEASE);
 		database.jdbc()
 			.update("UPDATE idempotency_record SET fingerprint = ? WHERE id = ?", Fingerprint.of(new byte[] { 1 }),
 					this.key.id());

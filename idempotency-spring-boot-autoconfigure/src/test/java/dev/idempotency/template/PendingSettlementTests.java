@@ -238,8 +238,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	}
 
 	private IdempotentOperation shortOperation() {
-		return new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null, Duration.ofSeconds(2),
-				TestDatabase.RETENTION);
+		return TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofSeconds(2));
 	}
 
 	private void awaitCompletions(int completions) {
@@ -340,8 +339,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 
 	@Test
 	void expiredClaimIsNotReleased() {
-		IdempotentOperation expiring = new IdempotentOperation(this.key, "payments", "topic-0@7", Mode.LEASED, null,
-				Duration.ofMillis(1), TestDatabase.RETENTION);
+		IdempotentOperation expiring = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofMillis(1));
 		this.store.loseAnswers(StoreCall.CLAIM);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> this.template.execute(expiring, new TextCodec(), () -> "not run"));
@@ -408,7 +406,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	@Test
 	void logShowsThatAReleaseIsPending() {
 		List<PendingCompletion> deferred = new ArrayList<>();
-		this.template.execute(this.operation, new TextCodec(), TransactionBoundary.deferred(deferred::add),
+		this.template.execute(this.operation, new TextCodec(), TransactionBoundary.deferred(deferred::add), null,
 				() -> "rolled back");
 		this.store.fail(StoreCall.RELEASE);
 		try (Logs logs = Logs.ofThisThread()) {

@@ -72,7 +72,7 @@ class ResultSizeTests {
 		return new IdempotencyTemplate(store,
 				new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
 						CompletionCache.NONE, this.listener.observers(), List.of(),
-						DataSize.ofBytes(LARGE.length() - 1), null));
+						DataSize.ofBytes(LARGE.length() - 1), null, OperationSpec.Defaults.STANDARD));
 	}
 
 	private String execute(IdempotencyTemplate template, IdempotentOperation operation, String result) {
@@ -187,7 +187,7 @@ class ResultSizeTests {
 		try (IdempotencyTemplate template = template(database.store())) {
 			IdempotentOperation operation = operation(Mode.LEASED);
 			assertThatExceptionOfType(IdempotencyResultTooLargeException.class).isThrownBy(() -> template
-				.execute(operation, new TextCodec(), TransactionBoundary.deferred(pending::add), () -> LARGE));
+				.execute(operation, new TextCodec(), TransactionBoundary.deferred(pending::add), null, () -> LARGE));
 			assertThat(state(database.store(), operation.key())).isEqualTo(State.IN_PROGRESS);
 			pending.forEach(PendingCompletion::release);
 			assertThat(state(database.store(), operation.key())).isEqualTo(State.FAILED);
@@ -212,8 +212,9 @@ class ResultSizeTests {
 		};
 		try (IdempotencyTemplate template = template(database.store())) {
 			IdempotentOperation operation = operation(Mode.LEASED);
-			assertThatExceptionOfType(IdempotencyResultTooLargeException.class).isThrownBy(() -> template
-				.execute(operation, new TextCodec(), TransactionBoundary.deferred(untilAcknowledged), () -> LARGE));
+			assertThatExceptionOfType(IdempotencyResultTooLargeException.class)
+				.isThrownBy(() -> template.execute(operation, new TextCodec(),
+						TransactionBoundary.deferred(untilAcknowledged), null, () -> LARGE));
 			assertThat(pending).isEmpty();
 			assertThat(state(database.store(), operation.key())).isEqualTo(State.COMPLETED);
 		}

@@ -195,7 +195,7 @@ class StoreCircuitTests {
 		TransactionBoundary boundary = TransactionBoundary.of(new DefaultTransactionDefinition(), () -> rollback);
 		assertThat(template
 			.<String, RuntimeException>execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
-					ResultCodec.none(), boundary, () -> effect(value))
+					ResultCodec.none(), boundary, null, () -> effect(value))
 			.result()).isEqualTo(value);
 		assertThat(effects(value)).isEqualTo(rollback ? 0 : 1);
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.UNPROTECTED);

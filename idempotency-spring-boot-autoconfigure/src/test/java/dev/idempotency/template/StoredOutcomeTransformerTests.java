@@ -56,8 +56,9 @@ class StoredOutcomeTransformerTests {
 
 	private static IdempotencyTemplate template(@Nullable StoredOutcomeTransformer transformer, CompletionCache cache,
 			DataSize maximumSize) {
-		return new IdempotencyTemplate(database.store(), new Settings(null, new JdbcTransactionManager(database.pool()),
-				false, StoreCircuit.ALWAYS_CLOSED, cache, Observers.none(), List.of(), maximumSize, transformer));
+		return new IdempotencyTemplate(database.store(),
+				new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
+						cache, Observers.none(), List.of(), maximumSize, transformer, OperationSpec.Defaults.STANDARD));
 	}
 
 	private static Optional<String> stored(IdempotencyKey key) {
@@ -113,7 +114,7 @@ class StoredOutcomeTransformerTests {
 			IdempotencyKey key = TestDatabase.newKey();
 			path.refuse(template, key, new OperationDeclinedException("no account of Ada", SECRET));
 			assertThat(path.refuse(template, key, new OperationDeclinedException("again")))
-				.isEqualTo("The reason of the refusal was not stored: null");
+				.isEqualTo("The reason of the decline was not stored: null");
 			assertThat(stored(key)).hasValueSatisfying((text) -> assertThat(text).doesNotContain("Ada"));
 		}
 	}
@@ -237,7 +238,7 @@ class StoredOutcomeTransformerTests {
 			IdempotencyKey key = TestDatabase.newKey();
 			Path.LEASED.refuse(template, key, new OperationDeclinedException(SECRET));
 			assertThat(Path.LEASED.refuse(template, key, new OperationDeclinedException("again")))
-				.isEqualTo("The reason of the refusal was not stored: null");
+				.isEqualTo("The reason of the decline was not stored: null");
 		}
 	}
 

@@ -231,7 +231,7 @@ class TransactionalErrorTests {
 	}
 
 	private IdempotentResult<String> runWithoutEffect() {
-		return this.template.execute(this.operation, new TextCodec(), WITHOUT_EFFECT, () -> "undone");
+		return this.template.execute(this.operation, new TextCodec(), WITHOUT_EFFECT, null, () -> "undone");
 	}
 
 	@Test

@@ -147,7 +147,7 @@ class UnrecordedCompletionTests extends AbstractLeasedTests {
 			@Override
 			void run(UnrecordedCompletionTests test) {
 				List<PendingCompletion> pending = new ArrayList<>();
-				test.template.execute(test.operation, new TextCodec(), TransactionBoundary.deferred(pending::add),
+				test.template.execute(test.operation, new TextCodec(), TransactionBoundary.deferred(pending::add), null,
 						() -> "paid");
 				pending.forEach(PendingCompletion::complete);
 			}

@@ -19,6 +19,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.StalePolicy;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -183,8 +184,8 @@ class VersionDeliveryTests {
 	}
 
 	private IdempotentOperation operation(Sent record, Mode mode) {
-		return TestDatabase.operation(IdempotencyKey.of(this.scope, record.key()), mode)
-			.withVersion(OperationVersion.of(record.version()));
+		return TestDatabase.operation(IdempotencyKey.of(this.scope, record.key()), mode, record.version(),
+				StalePolicy.SKIP);
 	}
 
 	private @Nullable ClaimRequest hold(String key) {

@@ -49,7 +49,7 @@ class VersionTests {
 	private final IdempotencyKey key = TestDatabase.newKey();
 
 	private IdempotentOperation operation(Mode mode, long version) {
-		return TestDatabase.operation(this.key, mode).withVersion(OperationVersion.of(version));
+		return TestDatabase.operation(this.key, mode, version, StalePolicy.SKIP);
 	}
 
 	private IdempotentResult<String> run(Mode mode, long version) {
@@ -79,8 +79,7 @@ class VersionTests {
 	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
 	void staleVersionIsRejected(Mode mode) {
 		run(mode, 5);
-		IdempotentOperation rejecting = TestDatabase.operation(this.key, mode)
-			.withVersion(new OperationVersion(4, StalePolicy.REJECT));
+		IdempotentOperation rejecting = TestDatabase.operation(this.key, mode, 4, StalePolicy.REJECT);
 		assertThatExceptionOfType(IdempotencyVersionStaleException.class)
 			.isThrownBy(() -> this.template.execute(rejecting, new TextCodec(), () -> "done"));
 		assertThat(this.listener.outcomes()).endsWith(Outcome.STALE);

@@ -14,6 +14,7 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.StalePolicy;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
@@ -21,6 +22,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OperationVersion;
 
 /**
  * A database with a store.
@@ -133,7 +135,16 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	public static IdempotentOperation operation(IdempotencyKey key, Mode mode) {
-		return new IdempotentOperation(key, "payments", "topic-0@7", mode, null, LEASE, RETENTION);
+		return operation(key, mode, null, LEASE);
+	}
+
+	public static IdempotentOperation operation(IdempotencyKey key, Mode mode, byte[] fingerprint, Duration lease) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", mode, fingerprint, lease, RETENTION, null, null);
+	}
+
+	public static IdempotentOperation operation(IdempotencyKey key, Mode mode, long version, StalePolicy onStale) {
+		return new IdempotentOperation(key, "payments", "topic-0@7", mode, null, LEASE, RETENTION, null,
+				new OperationVersion(version, onStale));
 	}
 
 	public String url() {

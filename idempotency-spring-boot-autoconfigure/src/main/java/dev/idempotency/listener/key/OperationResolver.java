@@ -279,8 +279,7 @@ public final class OperationResolver {
 	}
 
 	private byte[] computeFingerprint(@Nullable Object content) {
-		Serialization serializer = Objects.requireNonNull(this.serialization);
-		return Fingerprint.of(serializer.canonicalVersion(), serializer.canonical(content));
+		return Objects.requireNonNull(this.serialization).fingerprint(content);
 	}
 
 	private static byte @Nullable [] sentFingerprint(ConsumerRecord<?, ?> record) {

@@ -44,7 +44,7 @@ class KafkaTransactionCompletionsTests {
 		TransactionExecution transaction = new SimpleTransactionStatus();
 		KafkaTransactionCompletions.LISTENER.afterBegin(transaction, null);
 		keys.forEach((key) -> this.template.execute(TestDatabase.operation(key, Mode.LEASED), ResultCodec.none(),
-				TransactionBoundary.deferred(KafkaTransactionCompletions::hold), () -> null));
+				TransactionBoundary.deferred(KafkaTransactionCompletions::hold), null, () -> null));
 		KafkaTransactionCompletions.LISTENER.beforeCommit(transaction);
 		KafkaTransactionCompletions.LISTENER.afterCommit(transaction, null);
 		assertThat(keys)
