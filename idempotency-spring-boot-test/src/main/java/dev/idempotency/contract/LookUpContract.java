@@ -59,7 +59,11 @@ interface LookUpContract extends StoreContract {
 		IdempotencyKey absent = Requests.newKey();
 		assertThat(store().findAll(List.of(completed.key(), absent, failed.key(), completed.key())))
 			.containsOnlyKeys(completed.key(), failed.key())
-			.allSatisfy((key, record) -> assertThat(store().find(key)).contains(record));
+			// A store may compute the end of the retention from the time that is left.
+			.allSatisfy((key, record) -> assertThat(store().find(key)).get()
+				.usingRecursiveComparison()
+				.ignoringFields("expiresAt")
+				.isEqualTo(record));
 		assertThat(store().findAll(List.of())).isEmpty();
 	}
 
