@@ -1,16 +1,12 @@
 package dev.idempotency.listener;
 
-import java.lang.reflect.Field;
-import java.lang.reflect.Method;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
-import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -21,13 +17,14 @@ import org.springframework.kafka.listener.ConsumerSeekAware.ConsumerSeekCallback
 import org.springframework.kafka.listener.DelegatingMessageListener;
 import org.springframework.kafka.listener.adapter.RecordMessagingMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
-import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.springkafka.FailedResults;
+import dev.idempotency.listener.springkafka.RetainedPartitions;
 
 /**
  * The retries of failed asynchronous results in one container. It replaces those of
- * Spring Kafka 4.1.1, which lose records:
+ * Spring Kafka, which lose records:
  * <ol>
  * <li>A record whose result has failed is acknowledged before it is retried, so that a
  * crash or a rebalance during the retries loses it. Here, its acknowledgment is withheld
@@ -54,8 +51,6 @@ final class AsyncRetries {
 
 	private static final Log logger = LogFactory.getLog(AsyncRetries.class);
 
-	private final AtomicBoolean warned = new AtomicBoolean();
-
 	// Directs failures to this object.
 	private volatile @Nullable Runnable route;
 
@@ -75,15 +70,10 @@ final class AsyncRetries {
 			return;
 		}
 		AsyncConsumer current = this.consumer.get();
-		if (current == null || current.target != callback) {
+		if (current == null || !current.results.isOf(callback)) {
 			current = AsyncConsumer.of(callback);
 		}
 		if (current == null) {
-			if (this.warned.compareAndSet(false, true)) {
-				logger.warn("Failures of asynchronous idempotent listeners are retried as this version of Spring Kafka "
-						+ "does it, because its containers have other methods than version 4.1. Verify that a failed "
-						+ "record is not acknowledged before its retry, and is retried with a concurrency of 2 or more");
-			}
 			return;
 		}
 		this.consumer.set(current);
@@ -126,14 +116,12 @@ final class AsyncRetries {
 	}
 
 	/**
-	 * Note that partitions have been assigned to the consumer of this thread. When Spring
-	 * Kafka pauses a consumer because of a missing result, and a cooperative rebalance
-	 * revokes that record's partition, it forgets that the other partitions are paused.
+	 * Note that partitions have been assigned to the consumer of this thread.
 	 */
 	void assigned() {
 		AsyncConsumer current = this.consumer.get();
 		if (current != null) {
-			current.keepPaused();
+			current.retained.assigned();
 		}
 	}
 
@@ -146,7 +134,7 @@ final class AsyncRetries {
 		if (current == null || !isBehindRetry(record)) {
 			return false;
 		}
-		current.forget(List.of(record));
+		current.results.forget(List.of(record));
 		return true;
 	}
 
@@ -228,10 +216,10 @@ final class AsyncRetries {
 		current.ignoreFrom(partition, failed.offset());
 		if (async) {
 			current.retried.put(partition, failed.offset());
-			current.forgetFrom(partition, failed.offset());
+			current.results.forgetFrom(partition, failed.offset());
 		}
 		else {
-			current.forget(records);
+			current.results.forget(records);
 		}
 	}
 
@@ -246,7 +234,7 @@ final class AsyncRetries {
 		}
 		if (records.size() > 1) {
 			// The container would wait for their acknowledgments.
-			current.forget(records.subList(1, records.size()));
+			current.results.forget(records.subList(1, records.size()));
 		}
 		ConsumerRecord<?, ?> handled = records.get(0);
 		AsyncDelivery delivery = current.get(new TopicPartition(handled.topic(), handled.partition()),
@@ -335,7 +323,7 @@ final class AsyncRetries {
 			}
 			else if (!this.retrySucceeded && !this.ignored) {
 				this.retrySucceeded = true;
-				this.consumer.report(this.record,
+				this.consumer.results.report(this.record,
 						BlockedRecordHandling.retrySucceeded(() -> isRedelivered() || this.failing));
 			}
 		}
@@ -354,7 +342,8 @@ final class AsyncRetries {
 					this.failing = true;
 					this.consumer.add(this);
 				}
-				this.consumer.report(this.record, BlockedRecordHandling.asyncFailure(exception, this::isRedelivered));
+				this.consumer.results.report(this.record,
+						BlockedRecordHandling.asyncFailure(exception, this::isRedelivered));
 			}
 		}
 
@@ -385,7 +374,7 @@ final class AsyncRetries {
 				catch (RuntimeException ex) {
 					logger.warn("The offset of an asynchronous record was not committed; "
 							+ "the next commit of its partition includes it: " + this, ex);
-					this.consumer.forgetEmpty(this.partition);
+					this.consumer.results.forgetEmpty(this.partition);
 				}
 			}
 		}
@@ -397,18 +386,9 @@ final class AsyncRetries {
 	 */
 	private static final class AsyncConsumer {
 
-		// The consumer of Spring Kafka, which is its own lock.
-		private final Object target;
+		private final FailedResults results;
 
-		private final Method report;
-
-		private final Field unacknowledgedOffsets;
-
-		private final Method forget;
-
-		private final Field paused;
-
-		private final Field waiting;
+		private final RetainedPartitions retained;
 
 		// The deliveries that are not acknowledged, by their offsets.
 		private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
@@ -416,30 +396,14 @@ final class AsyncRetries {
 		// The offset of the record that is retried.
 		private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
 
-		private AsyncConsumer(Object target, Method report, Field unacknowledgedOffsets, Method forget, Field paused,
-				Field waiting) {
-			this.target = target;
-			this.report = report;
-			this.unacknowledgedOffsets = unacknowledgedOffsets;
-			this.forget = forget;
-			this.paused = paused;
-			this.waiting = waiting;
-			ReflectionUtils.makeAccessible(report);
-			ReflectionUtils.makeAccessible(unacknowledgedOffsets);
-			ReflectionUtils.makeAccessible(forget);
-			ReflectionUtils.makeAccessible(paused);
-			ReflectionUtils.makeAccessible(waiting);
+		private AsyncConsumer(FailedResults results, RetainedPartitions retained) {
+			this.results = results;
+			this.retained = retained;
 		}
 
-		static @Nullable AsyncConsumer of(Object target) {
-			Method report = ReflectionUtils.findMethod(target.getClass(), "callbackForAsyncFailure",
-					ConsumerRecord.class, RuntimeException.class);
-			Field offsets = ReflectionUtils.findField(target.getClass(), "offsetsInThisBatch", Map.class);
-			Method forget = ReflectionUtils.findMethod(target.getClass(), "removeOffsetsInBatch", Iterable.class);
-			Field paused = ReflectionUtils.findField(target.getClass(), "consumerPaused", boolean.class);
-			Field waiting = ReflectionUtils.findField(target.getClass(), "pausedForAsyncAcks", boolean.class);
-			return (report != null && offsets != null && forget != null && paused != null && waiting != null)
-					? new AsyncConsumer(target, report, offsets, forget, paused, waiting) : null;
+		static @Nullable AsyncConsumer of(ConsumerSeekCallback callback) {
+			FailedResults results = FailedResults.of(callback);
+			return (results != null) ? new AsyncConsumer(results, new RetainedPartitions(callback)) : null;
 		}
 
 		void add(AsyncDelivery delivery) {
@@ -466,53 +430,6 @@ final class AsyncRetries {
 				behind.values().forEach(AsyncDelivery::ignore);
 				behind.clear();
 			}
-		}
-
-		// Accepts failures from other threads, and handles them between two polls.
-		void report(ConsumerRecord<?, ?> record, RuntimeException exception) {
-			ReflectionUtils.invokeMethod(this.report, this.target, record, exception);
-		}
-
-		// The container is paused until all delivered records are acknowledged.
-		void forgetFrom(TopicPartition partition, long first) {
-			synchronized (this.target) {
-				forget(open(partition).stream()
-					.filter((offset) -> offset >= first)
-					.map((offset) -> new ConsumerRecord<>(partition.topic(), partition.partition(), offset, "", ""))
-					.toList());
-			}
-		}
-
-		void forget(List<? extends ConsumerRecord<?, ?>> records) {
-			synchronized (this.target) {
-				ReflectionUtils.invokeMethod(this.forget, this.target, records);
-			}
-		}
-
-		// The container then resumes all partitions when no result is missing.
-		void keepPaused() {
-			if (Boolean.TRUE.equals(ReflectionUtils.getField(this.waiting, this.target))) {
-				ReflectionUtils.setField(this.paused, this.target, true);
-			}
-		}
-
-		// The container leaves it behind when an acknowledgment fails.
-		void forgetEmpty(TopicPartition partition) {
-			synchronized (this.target) {
-				if (open(partition).isEmpty()) {
-					offsets().remove(partition);
-				}
-			}
-		}
-
-		private List<Long> open(TopicPartition partition) {
-			return offsets().getOrDefault(partition, List.of());
-		}
-
-		@SuppressWarnings("unchecked")
-		private Map<TopicPartition, List<Long>> offsets() {
-			return (Map<TopicPartition, List<Long>>) Objects
-				.requireNonNull(ReflectionUtils.getField(this.unacknowledgedOffsets, this.target));
 		}
 
 	}

@@ -22,6 +22,16 @@ abstract class DelegatingAcknowledgment implements Acknowledgment {
 	}
 
 	@Override
+	public void acknowledge(int index) {
+		this.delegate.acknowledge(index);
+	}
+
+	@Override
+	public void nack(int index, Duration sleep) {
+		this.delegate.nack(index, sleep);
+	}
+
+	@Override
 	public boolean isOutOfOrderCommit() {
 		return this.delegate.isOutOfOrderCommit();
 	}

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ConsumerSeekAware;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
@@ -97,6 +98,7 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 	public void onPartitionsRevoked(@Nullable Collection<TopicPartition> partitions) {
 		LookAhead.release();
 		if (partitions != null) {
+			BlockedRecordHandling.revoked(partitions);
 			this.listeners.asyncRetries().revoked(partitions);
 			this.listeners.identities().revoked(partitions);
 			this.listeners.blockedRecords().revoked(partitions);
@@ -111,13 +113,24 @@ abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdap
 		super.onPartitionsAssigned(assignments, callback);
 	}
 
+	// Spring Kafka's base class does not hand on this method and the next one.
 	@Override
 	public void unregisterSeekCallback() {
 		LookAhead.close();
 		this.listeners.identities().close();
 		this.listeners.asyncRetries().unregister();
 		this.listeners.blockedRecords().closed();
-		super.unregisterSeekCallback();
+		BlockedRecordHandling.closed();
+		if (this.delegate instanceof ConsumerSeekAware aware) {
+			aware.unregisterSeekCallback();
+		}
+	}
+
+	@Override
+	public void onFirstPoll() {
+		if (this.delegate instanceof ConsumerSeekAware aware) {
+			aware.onFirstPoll();
+		}
 	}
 
 	private static final class Records<K, V> extends DeliveryListener<MessageListener<K, V>>

@@ -22,7 +22,6 @@ import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.adapter.FilteringBatchMessageListenerAdapter;
-import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.Message;
@@ -30,9 +29,9 @@ import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
-import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.springkafka.RecordFilters;
 
 /**
  * Rejects listeners that cannot be protected before they start: the proxy of the bean,
@@ -221,10 +220,11 @@ final class ListenerChecks {
 			return new Problem("its container delivers batches, but the method accepts single records",
 					"Set 'batch' of @KafkaListener to \"false\", or declare a List parameter.");
 		}
-		return hasOwnFilter(container) ? new Problem(
-				"the RecordFilterStrategy of its container overrides filterBatch, so the remaining records cannot be "
-						+ "identified",
-				"Do not override filterBatch, or filter in 'condition' of @Idempotent.") : null;
+		Object listener = ListenerShape.listener(container);
+		String problem = (listener instanceof FilteringBatchMessageListenerAdapter<?, ?>)
+				? RecordFilters.problem(listener) : null;
+		return (problem != null)
+				? new Problem(problem, "Do not override filterBatch, or filter in 'condition' of @Idempotent.") : null;
 	}
 
 	private static boolean isAllowed(MethodParameter parameter) {
@@ -233,23 +233,6 @@ final class ListenerChecks {
 		return type == List.class || type == ConsumerRecords.class || Acknowledgment.class.isAssignableFrom(type)
 				|| Consumer.class.isAssignableFrom(type)
 				|| (header != null && KafkaHeaders.GROUP_ID.equals(header.value()));
-	}
-
-	// Spring Kafka's own filterBatch removes records from the list that it receives.
-	private static boolean hasOwnFilter(MessageListenerContainer container) {
-		Object listener = ListenerShape.listener(container);
-		if (!(listener instanceof FilteringBatchMessageListenerAdapter<?, ?>)) {
-			return false;
-		}
-		Method accessor = ReflectionUtils.findMethod(listener.getClass(), "getRecordFilterStrategy");
-		if (accessor == null) {
-			return true;
-		}
-		ReflectionUtils.makeAccessible(accessor);
-		Object strategy = ReflectionUtils.invokeMethod(accessor, listener);
-		Method filter = (strategy != null) ? ReflectionUtils.findMethod(strategy.getClass(), "filterBatch", List.class)
-				: null;
-		return filter != null && filter.getDeclaringClass() != RecordFilterStrategy.class;
 	}
 
 	/**

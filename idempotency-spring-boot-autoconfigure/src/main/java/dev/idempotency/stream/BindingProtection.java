@@ -1,6 +1,5 @@
 package dev.idempotency.stream;
 
-import java.lang.reflect.Field;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -23,11 +22,11 @@ import org.springframework.core.retry.RetryTemplate;
 import org.springframework.integration.kafka.inbound.KafkaMessageDrivenChannelAdapter;
 import org.springframework.integration.support.context.NamedComponent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
-import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.listener.FunctionProtection;
 import dev.idempotency.listener.IdempotentFunction;
+import dev.idempotency.listener.springkafka.BindingRetries;
 
 /**
  * Protects the bindings of idempotent functions. The binder creates the containers
@@ -37,9 +36,6 @@ import dev.idempotency.listener.IdempotentFunction;
 final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	private static final String AUTO_COMMIT = "enable.auto.commit";
-
-	private static final @Nullable Field RETRY_TEMPLATE = ReflectionUtils
-		.findField(KafkaMessageDrivenChannelAdapter.class, "retryTemplate", RetryTemplate.class);
 
 	private final ObjectProvider<FunctionProtection> functions;
 
@@ -101,9 +97,9 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 			throw refusal(function, binding, "commits offsets by itself, also those of blocked records",
 					"Remove '" + AUTO_COMMIT + "' from the configuration of the consumer.");
 		}
-		if (RETRY_TEMPLATE == null) {
-			throw refusal(function, binding,
-					"belongs to a version of Spring Integration whose retries cannot be decorated",
+		String problem = BindingRetries.problem(KafkaMessageDrivenChannelAdapter.class);
+		if (problem != null) {
+			throw refusal(function, binding, "has retries that cannot be decorated, because " + problem,
 					"Use Spring Integration 7.0 or 7.1.");
 		}
 	}
@@ -113,9 +109,7 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		String binding = (adapter.getOutputChannel() instanceof NamedComponent channel) ? channel.getComponentName()
 				: null;
 		if (binding != null && this.protectedBindings.contains(binding)) {
-			Field field = Objects.requireNonNull(RETRY_TEMPLATE);
-			ReflectionUtils.makeAccessible(field);
-			RetryTemplate template = (RetryTemplate) ReflectionUtils.getField(field, adapter);
+			RetryTemplate template = BindingRetries.template(adapter);
 			if (template != null) {
 				adapter.setRetryTemplate(new BlockedAwareRetryTemplate(template));
 			}

@@ -20,6 +20,8 @@ final class BlockedAwareRetryTemplate extends RetryTemplate {
 	private final RetryTemplate delegate;
 
 	BlockedAwareRetryTemplate(RetryTemplate delegate) {
+		super(delegate.getRetryPolicy());
+		setRetryListener(delegate.getRetryListener());
 		this.delegate = delegate;
 	}
 

@@ -26,10 +26,6 @@ import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.support.GenericApplicationContext;
 import org.springframework.javapoet.ClassName;
 import org.springframework.kafka.annotation.KafkaListener;
-import org.springframework.kafka.listener.CommonContainerStoppingErrorHandler;
-import org.springframework.kafka.listener.CommonLoggingErrorHandler;
-import org.springframework.kafka.listener.DefaultErrorHandler;
-import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 
 import dev.idempotency.Idempotent;
 
@@ -40,8 +36,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @Isolated("Spring keeps classes that it generates during the test for the whole JVM")
 class AotTests {
-
-	private static final String CONSUMER = "org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer";
 
 	private static final Pattern LOOK_UP = Pattern
 		.compile("ReflectionUtils\\s*\\.find(?:Method|Field)\\([^\";]*\"(\\w+)\"");
@@ -66,30 +60,12 @@ class AotTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "org.springframework.orm.jpa.JpaTransactionManager, getDataSource",
-			"org.springframework.kafka.listener.adapter.AbstractFilteringMessageListener, getRecordFilterStrategy",
-			CONSUMER + ", callbackForAsyncFailure", CONSUMER + ", removeOffsetsInBatch" })
+	@CsvSource("org.springframework.orm.jpa.JpaTransactionManager, getDataSource")
 	void hintsContainMethodsThatAreCalledByName(Class<?> type, String name) {
 		assertThat(type.getDeclaredMethods()).filteredOn((method) -> method.getName().equals(name))
 			.isNotEmpty()
 			.allSatisfy((method) -> assertThat(RuntimeHintsPredicates.reflection().onMethodInvocation(method))
 				.accepts(this.hints));
-	}
-
-	@ParameterizedTest
-	@CsvSource({ CONSUMER + ", offsetsInThisBatch", CONSUMER + ", consumerPaused", CONSUMER + ", pausedForAsyncAcks",
-			"org.springframework.kafka.listener.AbstractMessageListenerContainer, pauseRequestedPartitions" })
-	void hintsContainFieldsThatAreReadByName(Class<?> type, String name) throws NoSuchFieldException {
-		assertThat(RuntimeHintsPredicates.reflection().onFieldAccess(type.getDeclaredField(name))).accepts(this.hints);
-	}
-
-	@ParameterizedTest
-	@ValueSource(classes = { DefaultErrorHandler.class, CommonContainerStoppingErrorHandler.class,
-			CommonLoggingErrorHandler.class, RecordFilterStrategy.class })
-	void hintsContainTypesWhoseMethodsAreQueried(Class<?> type) {
-		for (Class<?> level = type; level != null && level != Object.class; level = level.getSuperclass()) {
-			assertThat(RuntimeHintsPredicates.reflection().onType(level)).as(level.getName()).accepts(this.hints);
-		}
 	}
 
 	@ParameterizedTest
@@ -108,9 +84,8 @@ class AotTests {
 				LOOK_UP.matcher(Files.readString(source)).results().forEach((look) -> names.add(look.group(1)));
 			}
 		}
-		assertThat(names).containsExactly("callbackForAsyncFailure", "consumerPaused", "filterBatch", "getDataSource",
-				"getRecordFilterStrategy", "getStatus", "handleOne", "offsetsInThisBatch", "pausedForAsyncAcks",
-				"removeOffsetsInBatch", "retryTemplate");
+		// RepairTests covers the members that the repairs of Spring Kafka name.
+		assertThat(names).containsExactly("filterBatch", "getDataSource", "getStatus");
 	}
 
 	// Spring Kafka registers the parameter and return types of listeners.

@@ -4,13 +4,16 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.ObjectUtils;
 import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyKey;
@@ -18,6 +21,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.OperationObserver;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -46,7 +50,7 @@ final class BatchApp implements AutoCloseable {
 
 	private BatchApp(String prefix, Class<?>[] configuration, String mode, String... properties) {
 		this.prefix = prefix;
-		TestApp app = TestApp.of(configuration)
+		TestApp app = TestApp.of(ObjectUtils.addObjectToArray(configuration, BlockedTopics.class))
 			.with("prefix", this.prefix)
 			.with("idempotency.mode", mode.equals("redis") ? "leased" : mode)
 			.with("spring.kafka.listener.auto-startup", false);
@@ -152,6 +156,14 @@ final class BatchApp implements AutoCloseable {
 		return Kafka.lag(name(listener), name(listener));
 	}
 
+	boolean isBlocked(String listener) {
+		return bean(BlockedTopics.class).names.contains(name(listener));
+	}
+
+	void awaitBlocked(String listener) {
+		await().atMost(Duration.ofSeconds(20)).until(() -> isBlocked(listener));
+	}
+
 	void awaitDone(String listener) {
 		await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> assertThat(lag(listener)).isZero());
 	}
@@ -159,6 +171,25 @@ final class BatchApp implements AutoCloseable {
 	@Override
 	public void close() {
 		this.context.close();
+	}
+
+	/**
+	 * The topics with a blocked record.
+	 */
+	private static final class BlockedTopics implements OperationObserver {
+
+		private final Set<String> names = ConcurrentHashMap.newKeySet();
+
+		@Override
+		public void blocked(BlockedRecord record) {
+			this.names.add(record.topic());
+		}
+
+		@Override
+		public void unblocked(BlockedRecord record) {
+			this.names.remove(record.topic());
+		}
+
 	}
 
 	/**

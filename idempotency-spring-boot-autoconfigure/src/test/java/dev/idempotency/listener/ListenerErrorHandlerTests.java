@@ -7,7 +7,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -61,8 +60,7 @@ class ListenerErrorHandlerTests {
 		ClaimRequest other = this.app.hold(name, "a", Duration.ofMinutes(5));
 		this.app.send(name, "a");
 		this.app.start(name);
-		TopicPartition partition = new TopicPartition(this.app.name(name), 0);
-		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.container(name).isPartitionPaused(partition));
+		this.app.awaitBlocked(name);
 		this.app.store().release(other);
 		this.app.awaitDone(name);
 		this.app.sendMore(name, "fails");

@@ -75,7 +75,8 @@ class UsersPauseTests {
 		Listeners listeners = this.app.listeners(Listeners.class);
 		MessageListenerContainer container = listeners.container(name);
 		TopicPartition partition = listeners.partition(name);
-		await().atMost(Duration.ofSeconds(20)).until(() -> container.isPartitionPaused(partition));
+		this.app.awaitBlocked(name);
+		assertThat(container.isPartitionPaused(partition)).isFalse();
 		container.pausePartition(partition);
 		this.app.store().release(other);
 		// Longer than the partition of a blocked record is paused.

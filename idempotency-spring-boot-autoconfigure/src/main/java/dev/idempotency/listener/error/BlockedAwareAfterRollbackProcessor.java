@@ -60,7 +60,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 			return;
 		}
 		seek(records, consumer);
-		this.pauses.pause(container, records.get(0), blocked);
+		this.pauses.pause(container, consumer, records.get(0), blocked);
 	}
 
 	@Override
@@ -75,7 +75,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 			return;
 		}
 		seek(recordList, consumer);
-		partial.pause(this.pauses, container);
+		partial.pause(this.pauses, container, consumer);
 	}
 
 	@SuppressWarnings({ "unchecked", "rawtypes" })

@@ -24,6 +24,7 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.error.BlockedRecordHandling.FailureListener;
+import dev.idempotency.listener.springkafka.PartitionRetryState;
 
 /**
  * Decorates the error handler of a container. A blocked record is neither retried nor
@@ -31,12 +32,9 @@ import dev.idempotency.listener.error.BlockedRecordHandling.FailureListener;
  * without limit. The delegate handles every other failure, with its back-off, attempts
  * and recoverer.
  */
-final class BlockedAwareErrorHandler implements CommonErrorHandler {
+final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRetryState.Clearable {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
-
-	// The exception of the record that is blocked in the current delivery of this thread.
-	private static final ThreadLocal<@Nullable RuntimeException> BLOCKED = new ThreadLocal<>();
 
 	private final CommonErrorHandler delegate;
 
@@ -50,21 +48,13 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 		this.pauses = pauses;
 	}
 
-	// Note whether the record of the current delivery is blocked, before the
-	// container calls seeksAfterHandling on the same thread.
-	static void setBlocked(@Nullable RuntimeException exception) {
-		if (exception != null || BLOCKED.get() != null) {
-			BLOCKED.set(exception);
-		}
-	}
-
 	// For a handler that does not seek, the container keeps the remaining records: it
 	// pauses all partitions and forgets which earlier records are in flight. A commit of
 	// the blocked record would then pass them. Of several asynchronous results that have
 	// failed it keeps only the last record.
 	@Override
 	public boolean seeksAfterHandling() {
-		return BLOCKED.get() != null || this.failures.isAsync() || this.delegate.seeksAfterHandling();
+		return ConsumerState.current().blocked != null || this.failures.isAsync() || this.delegate.seeksAfterHandling();
 	}
 
 	@Override
@@ -75,14 +65,14 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			this.failures.failed(record);
 			return this.delegate.handleOne(thrownException, record, consumer, container);
 		}
-		this.pauses.pause(container, record, blocked);
+		this.pauses.pause(container, consumer, record, blocked);
 		return false;
 	}
 
 	@Override
 	public void handleRemaining(Exception thrownException, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
-		setBlocked(null);
+		ConsumerState.current().blocked = null;
 		if (thrownException instanceof AsyncOutcome outcome) {
 			if (!outcome.redelivered.getAsBoolean()) {
 				handleOutcome(outcome.failure, records, consumer, container);
@@ -153,7 +143,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			}
 			return;
 		}
-		records.stream().limit(1).forEach((record) -> this.pauses.pause(container, record, blocked));
+		records.stream().limit(1).forEach((record) -> this.pauses.pause(container, consumer, record, blocked));
 		redeliver(thrownException, records, consumer, container);
 	}
 
@@ -209,7 +199,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 			return;
 		}
 		commit(partial.committable(batch), consumer, container);
-		partial.pause(this.pauses, container);
+		partial.pause(this.pauses, container, consumer);
 		redeliver(error, partial.remaining(batch), consumer, container);
 	}
 
@@ -260,6 +250,11 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	}
 
 	@Override
+	public void clearThreadStateFor(Collection<TopicPartition> partitions) {
+		PartitionRetryState.clear(this.delegate, partitions);
+	}
+
+	@Override
 	public boolean isAckAfterHandle() {
 		return this.delegate.isAckAfterHandle();
 	}
@@ -272,6 +267,8 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler {
 	@Override
 	public void onPartitionsAssigned(Consumer<?, ?> consumer, Collection<TopicPartition> partitions,
 			Runnable publishPause) {
+		// The poll that assigns partitions may return records of them.
+		this.pauses.beforePoll(consumer);
 		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
 	}
 

@@ -1,5 +1,6 @@
 package dev.idempotency.listener.error;
 
+import java.util.Collection;
 import java.util.List;
 import java.util.SortedMap;
 import java.util.function.BooleanSupplier;
@@ -7,6 +8,7 @@ import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.DisposableBean;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
@@ -53,6 +55,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 			excludeRejectionsFromRetries(errorHandler);
 			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failures));
 		}
+		PollInterceptors.install(container, this.pauses);
 		if (manager != null) {
 			installAfterRollback(container, (ConfigurableTransactionManager) manager, failures::failed);
 		}
@@ -89,7 +92,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 		if (transactional) {
 			KafkaTransactionCompletions.begin();
 		}
-		BlockedAwareErrorHandler.setBlocked(null);
+		ConsumerState.current().blocked = null;
 	}
 
 	/**
@@ -99,7 +102,22 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * {@code null} if the record is not blocked
 	 */
 	public static void setBlocked(@Nullable RuntimeException exception) {
-		BlockedAwareErrorHandler.setBlocked(exception);
+		ConsumerState.current().blocked = exception;
+	}
+
+	/**
+	 * Note that partitions are no longer assigned to the consumer of the current thread.
+	 * @param partitions the partitions
+	 */
+	public static void revoked(Collection<TopicPartition> partitions) {
+		ConsumerState.current().paused.removeAll(partitions);
+	}
+
+	/**
+	 * Note that the consumer of the current thread has ended.
+	 */
+	public static void closed() {
+		ConsumerState.end();
 	}
 
 	/**

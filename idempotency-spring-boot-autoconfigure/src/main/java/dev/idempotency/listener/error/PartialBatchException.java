@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntPredicate;
 
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.TopicPartition;
@@ -77,9 +78,9 @@ final class PartialBatchException extends RuntimeException {
 		return record.offset() < this.unprocessed.getOrDefault(partition(record), Long.MAX_VALUE);
 	}
 
-	void pause(PartitionPauses pauses, MessageListenerContainer container) {
-		this.blocked
-			.forEach((partition, record) -> pauses.pause(container, partition, record.offset(), record.reason()));
+	void pause(PartitionPauses pauses, MessageListenerContainer container, Consumer<?, ?> consumer) {
+		this.blocked.forEach(
+				(partition, record) -> pauses.pause(container, consumer, partition, record.offset(), record.reason()));
 	}
 
 	private static TopicPartition partition(ConsumerRecord<?, ?> record) {

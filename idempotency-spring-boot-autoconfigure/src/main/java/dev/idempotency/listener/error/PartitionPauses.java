@@ -1,7 +1,9 @@
 package dev.idempotency.listener.error;
 
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -9,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
@@ -24,8 +27,13 @@ import dev.idempotency.OperationNotAcknowledgedException;
 
 /**
  * Pauses the partition of a blocked record and resumes it after a delay. The consumer
- * keeps polling, so it stays in its group. Pauses that the application requests and
- * pauses for blocked records do not end each other.
+ * keeps polling, so it stays in its group.
+ * <p>
+ * The partition is paused at Kafka's consumer, during each poll until the delay has
+ * passed, and not at the container: pauses that the application requests there and pauses
+ * for blocked records cannot end each other, whatever rebalances, and the container
+ * reports only those of the application. Outside of its polls a consumer has no pauses
+ * that the container does not know.
  * <p>
  * Spring Kafka's {@code ListenerContainerPauseService} does not serve: it needs a
  * {@code TaskScheduler} bean, and its resume ends pauses that the application requests.
@@ -44,7 +52,11 @@ final class PartitionPauses {
 
 	private final ScheduledExecutorService executor;
 
+	private final Set<Block> blocks = ConcurrentHashMap.newKeySet();
+
 	private final Map<String, Long> logged = new ConcurrentHashMap<>();
+
+	private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
 	PartitionPauses() {
 		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-resume-");
@@ -52,44 +64,88 @@ final class PartitionPauses {
 		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
 	}
 
-	void pause(MessageListenerContainer container, ConsumerRecord<?, ?> record, OperationBlockedException blocked) {
-		pause(container, new TopicPartition(record.topic(), record.partition()), record.offset(), blocked);
+	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, ConsumerRecord<?, ?> record,
+			OperationBlockedException blocked) {
+		pause(container, consumer, new TopicPartition(record.topic(), record.partition()), record.offset(), blocked);
 	}
 
-	void pause(MessageListenerContainer container, TopicPartition partition, long offset,
+	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, TopicPartition partition, long offset,
 			OperationBlockedException blocked) {
 		log(container, partition, offset, blocked);
 		// A stopping container holds the lock that the lookup of its consumer needs.
-		MessageListenerContainer consumer = container.isRunning()
+		MessageListenerContainer owner = container.isRunning()
 				? container.getContainerFor(partition.topic(), partition.partition()) : null;
-		if (consumer == null) {
+		if (owner == null) {
 			return;
 		}
-		PauseRequests requests = PauseRequests.of(consumer);
-		Runnable resume = (requests != null) ? block(consumer, requests, partition) : pause(consumer, partition);
+		Runnable resume = (ConsumerState.current().polled == consumer) ? block(owner, new Block(consumer, partition))
+				: request(owner, partition);
 		if (resume != null) {
 			this.executor.schedule(resume, millis(blocked.retryAfter()), TimeUnit.MILLISECONDS);
 		}
 	}
 
 	// A partition that is already blocked has a timer.
-	private static @Nullable Runnable block(MessageListenerContainer consumer, PauseRequests requests,
-			TopicPartition partition) {
-		return !requests.block(partition) ? null : () -> {
-			requests.unblock(partition);
-			// Wakes the consumer. The partition is not resumed here, because the
-			// application may have paused it.
-			consumer.resumePartition(NONE);
+	private @Nullable Runnable block(MessageListenerContainer owner, Block block) {
+		return !this.blocks.add(block) ? null : () -> {
+			this.blocks.remove(block);
+			// Wakes the consumer.
+			owner.resumePartition(NONE);
 		};
 	}
 
-	// A partition that is already paused has a timer, or the application paused it.
-	private static @Nullable Runnable pause(MessageListenerContainer consumer, TopicPartition partition) {
-		if (consumer.isPartitionPauseRequested(partition)) {
+	// The application has replaced the interceptor of the container. A partition that is
+	// already paused has a timer, or the application paused it.
+	private @Nullable Runnable request(MessageListenerContainer owner, TopicPartition partition) {
+		if (this.warned.add(String.valueOf(owner.getListenerId()))) {
+			logger.warn("The interceptor of the container '" + owner.getListenerId() + "' was replaced after its "
+					+ "registration. If the application pauses a partition while a record of it is blocked, the "
+					+ "partition is therefore resumed when the record is redelivered. Set the interceptor on the "
+					+ "container factory");
+		}
+		if (owner.isPartitionPauseRequested(partition)) {
 			return null;
 		}
-		consumer.pausePartition(partition);
-		return () -> consumer.resumePartition(partition);
+		owner.pausePartition(partition);
+		return () -> owner.resumePartition(partition);
+	}
+
+	/**
+	 * Pause the partitions of blocked records that are not paused anyway. Called on the
+	 * thread of the consumer before each poll, and in a poll that assigns partitions.
+	 */
+	void beforePoll(Consumer<?, ?> consumer) {
+		ConsumerState state = ConsumerState.current();
+		state.polled = consumer;
+		if (this.blocks.isEmpty()) {
+			return;
+		}
+		Set<TopicPartition> running = new HashSet<>(consumer.assignment());
+		running.removeAll(consumer.paused());
+		running.removeIf((partition) -> !this.blocks.contains(new Block(consumer, partition)));
+		if (!running.isEmpty()) {
+			consumer.pause(running);
+			state.paused.addAll(running);
+		}
+	}
+
+	/**
+	 * Resume the partitions that were paused before the poll. If that fails, it is done
+	 * after the next poll: the thread of the consumer would end with an exception.
+	 */
+	void afterPoll(Consumer<?, ?> consumer) {
+		Set<TopicPartition> paused = ConsumerState.current().paused;
+		if (paused.isEmpty()) {
+			return;
+		}
+		try {
+			paused.retainAll(consumer.assignment());
+			consumer.resume(paused);
+			paused.clear();
+		}
+		catch (RuntimeException ex) {
+			logger.debug("The partitions of blocked records were not resumed after the poll: " + paused, ex);
+		}
 	}
 
 	private static long millis(Duration retryAfter) {
@@ -120,6 +176,10 @@ final class PartitionPauses {
 
 	void stop() {
 		this.executor.shutdownNow();
+	}
+
+	private record Block(Consumer<?, ?> consumer, TopicPartition partition) {
+
 	}
 
 }

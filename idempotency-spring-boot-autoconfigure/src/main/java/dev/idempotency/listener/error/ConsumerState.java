@@ -1,0 +1,37 @@
+package dev.idempotency.listener.error;
+
+import java.util.HashSet;
+import java.util.Set;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of the consumer whose thread this is.
+ */
+final class ConsumerState {
+
+	private static final ThreadLocal<ConsumerState> CURRENT = ThreadLocal.withInitial(ConsumerState::new);
+
+	// The exception of the record that is blocked in the current delivery.
+	@Nullable RuntimeException blocked;
+
+	// The consumer whose polls are intercepted.
+	@Nullable Consumer<?, ?> polled;
+
+	// The partitions that are paused for blocked records during the current poll.
+	final Set<TopicPartition> paused = new HashSet<>();
+
+	private ConsumerState() {
+	}
+
+	static ConsumerState current() {
+		return CURRENT.get();
+	}
+
+	static void end() {
+		CURRENT.remove();
+	}
+
+}

@@ -1,0 +1,33 @@
+package dev.idempotency.listener.springkafka;
+
+import java.util.List;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
+import org.springframework.util.ClassUtils;
+
+/**
+ * Registers the members that the repairs access by their names.
+ */
+final class SpringKafkaRuntimeHints implements RuntimeHintsRegistrar {
+
+	private static final String SPRING_KAFKA = "org.springframework.kafka.listener.CommonErrorHandler";
+
+	@Override
+	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
+		if (ClassUtils.isPresent(SPRING_KAFKA, classLoader)) {
+			repairs().forEach((repair) -> repair.registerHints(hints, classLoader));
+			// RecordFilters asks which type declares a method. Spring registers the types
+			// of the application's beans.
+			hints.reflection().registerType(RecordFilterStrategy.class);
+		}
+	}
+
+	static List<Repair> repairs() {
+		return List.of(BindingRetries.REPAIR, FailedResults.REPAIR, PartitionRetryState.REPAIR, RecordFilters.REPAIR,
+				RetainedPartitions.REPAIR);
+	}
+
+}
