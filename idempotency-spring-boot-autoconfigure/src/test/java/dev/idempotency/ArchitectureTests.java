@@ -3,12 +3,17 @@ package dev.idempotency;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
+import com.tngtech.archunit.base.DescribedPredicate;
+import com.tngtech.archunit.core.domain.JavaAccess;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
@@ -39,6 +44,8 @@ class ArchitectureTests {
 	private static final JavaClasses CLASSES = new ClassFileImporter()
 		.withImportOption(new ImportOption.DoNotIncludeTests())
 		.importPackages(ROOT);
+
+	private static final String PRIMITIVES = "(Boolean|Byte|Char|Double|Float|Int|Long|Short)?";
 
 	static final ArchRule[] RULES = {
 
@@ -93,7 +100,41 @@ class ArchitectureTests {
 				.resideInAPackage(ROOT + ".stream..")
 				.should()
 				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
-					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".listener", ROOT + ".stream.."))),
+					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".listener",
+							ROOT + ".listener.springkafka", ROOT + ".stream.."))),
+
+			// One door to the hidden members of other libraries.
+			noClasses().that()
+				.resideOutsideOfPackage(ROOT + ".listener.springkafka")
+				// These call a public getter of a type that the library is compiled
+				// without, or that several libraries have.
+				.and()
+				.haveNameNotMatching(".*\\.(JdbcTransactionManagers|KafkaOutboxSerializer)")
+				.should()
+				.accessTargetWhere(new Members("java.lang.reflect.Field.(get|set)" + PRIMITIVES,
+						"java.lang.reflect.Method.invoke", "java.lang.reflect.*.(trySetAccessible|setAccessible)",
+						"java.lang.invoke.MethodHandles.privateLookupIn",
+						"java.lang.invoke.MethodHandles.Lookup.(find|unreflect).*",
+						"org.springframework.util.ReflectionUtils.(makeAccessible|(find|get|set|invoke)(Field|Method))",
+						"org.springframework.beans.DirectFieldAccessor.*")),
+
+			// The field is not final: see Repair.variable.
+			noClasses().that()
+				.doNotHaveFullyQualifiedName(ROOT + ".listener.springkafka.Repair$Members")
+				.should()
+				.accessTargetWhere(new Members("java.lang.reflect.Field.set" + PRIMITIVES,
+						"org.springframework.util.ReflectionUtils.setField")),
+
+			noClasses().that()
+				.doNotHaveFullyQualifiedName(ROOT + ".listener.springkafka.RetainedPartitions")
+				.should()
+				.accessTargetWhere(new Members(ROOT + ".listener.springkafka.Repair.Members.set")),
+
+			classes().that()
+				.resideInAPackage(ROOT + ".listener.springkafka")
+				.should()
+				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
+					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".listener.springkafka"))),
 
 			noClasses().that()
 				.resideOutsideOfPackage(ROOT + ".autoconfigure..")
@@ -123,6 +164,22 @@ class ArchitectureTests {
 	@FieldSource("RULES")
 	void ruleHolds(ArchRule rule) {
 		rule.check(CLASSES);
+	}
+
+	@Test
+	void eachTypeWithATypeOfSpringKafkaIsADecoratorThatIsTested() {
+		Predicate<JavaClass> springKafka = (type) -> type.getPackageName().startsWith("org.springframework.kafka");
+		assertThat(CLASSES).filteredOn((type) -> !type.getPackageName().startsWith(ROOT + ".stream"))
+			.filteredOn((type) -> type.getAllRawInterfaces().stream().anyMatch(springKafka)
+					|| type.getAllRawSuperclasses().stream().anyMatch(springKafka))
+			.extracting(JavaClass::getSimpleName)
+			.containsExactlyInAnyOrder(
+					// DecoratorTests
+					"AttemptAware", "AsyncDelivery", "BatchPolls", "Batches", "BlockedAwareAfterRollbackProcessor",
+					"BlockedAwareErrorHandler", "DelegatingAcknowledgment", "DeliveryListener", "HeldAcknowledgment",
+					"ProtectingFactory", "RecordPolls", "Records",
+					// These decorate nothing.
+					"BatchAcknowledgment", "RejectedRecordException", "TolerantDeserializer");
 	}
 
 	/**
@@ -168,6 +225,26 @@ class ArchitectureTests {
 			outer = outer.getEnclosingClass().get();
 		}
 		return outer.getName();
+	}
+
+	/**
+	 * Matches accesses by the names of the members.
+	 */
+	private static final class Members extends DescribedPredicate<JavaAccess<?>> {
+
+		private final Pattern names;
+
+		Members(String... names) {
+			super("one of %s", List.of(names));
+			this.names = Pattern.compile(String.join("|", names));
+		}
+
+		@Override
+		public boolean test(JavaAccess<?> access) {
+			String name = access.getTargetOwner().getName() + "." + access.getName();
+			return this.names.matcher(name.replace('$', '.')).matches();
+		}
+
 	}
 
 }
