@@ -16,8 +16,6 @@ import dev.idempotency.jdbc.RequiredTable.FoundColumn;
  */
 abstract class Catalog {
 
-	private static final String INSUFFICIENT_PRIVILEGE = "42501";
-
 	private final SqlStatement columns;
 
 	Catalog(String columns) {
@@ -29,11 +27,10 @@ abstract class Catalog {
 	}
 
 	// Read the columns of tables with one statement.
-	Map<String, Map<String, FoundColumn>> columns(Connection connection, TableName table, List<RequiredTable> tables)
+	Map<String, Map<String, FoundColumn>> columns(Connection connection, TableName table, Object... names)
 			throws SQLException {
 		Map<String, Map<String, FoundColumn>> found = new HashMap<>();
-		Parameters parameters = Parameters.of("schema", table.schemaName())
-			.with("names", "text", tables.stream().map(RequiredTable::name).toArray());
+		Parameters parameters = Parameters.of("schema", table.schemaName()).with("names", "text", names);
 		this.columns.query(connection, parameters, (row) -> {
 			String column = row.getString(2);
 			return found.computeIfAbsent(row.getString(1), (name) -> new HashMap<>())
@@ -57,14 +54,6 @@ abstract class Catalog {
 		return type.toString();
 	}
 
-	boolean isDenied(SQLException error) {
-		return INSUFFICIENT_PRIVILEGE.equals(error.getSQLState());
-	}
-
-	List<String> functions(TableName table) {
-		return List.of();
-	}
-
 	// Find the schema of a table whose name has none.
 	abstract @Nullable String schema(Connection connection, TableName table) throws SQLException;
 
@@ -74,8 +63,8 @@ abstract class Catalog {
 
 	// Make sure that the user may run the statements of the store or the outbox.
 	// Tables and functions that do not exist are ignored.
-	abstract void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables,
-			List<String> functions) throws SQLException;
+	abstract void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables)
+			throws SQLException;
 
 	// Make sure that the user may create and drop partitions.
 	void requireMaintenance(Connection connection, TableName table) throws SQLException {
@@ -83,10 +72,6 @@ abstract class Catalog {
 
 	// Make sure that the user may run migrations.
 	abstract void requireMigration(Connection connection, TableName table, String scripts) throws SQLException;
-
-	// Whether a table exists that the user cannot alter, because another user
-	// owns it.
-	abstract boolean hasOtherOwner(Connection connection, TableName table) throws SQLException;
 
 	// An identity of the database that all its connections share.
 	abstract String databaseIdentity(Connection connection) throws SQLException;

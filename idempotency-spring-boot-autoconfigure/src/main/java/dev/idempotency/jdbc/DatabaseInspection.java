@@ -20,9 +20,15 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 
 /**
- * Finds out the properties of a database at start-up.
+ * A database as it was found at start-up.
+ *
+ * @param dialect its dialect
+ * @param table the name of the table with its schema
+ * @param isolation the first statement of the store's own transactions, which gives them
+ * the isolation that they need: under another one, claims of different keys abort each
+ * other. {@code null} if the connections have this isolation
  */
-final class DatabaseInspection {
+record DatabaseInspection(Dialect dialect, TableName table, @Nullable String isolation) {
 
 	// Ends the start if the server is frozen.
 	private static final Duration TIMEOUT = Duration.ofSeconds(10);
@@ -33,9 +39,6 @@ final class DatabaseInspection {
 	private static final int MIN_MARIADB = 10_006;
 
 	private static final int MIN_MYSQL = 8_000;
-
-	private DatabaseInspection() {
-	}
 
 	// Whether the current thread determines the database of a new connection.
 	static boolean isRouting(DataSource dataSource) {
@@ -52,8 +55,16 @@ final class DatabaseInspection {
 		}
 	}
 
-	static Dialect dialect(DataSource dataSource, Layout layout) {
-		return ask(dataSource, (connection) -> dialect(connection, layout));
+	static DatabaseInspection of(DataSource dataSource, TableName table, Layout layout) {
+		return ask(dataSource, (connection) -> of(connection, table, layout));
+	}
+
+	static DatabaseInspection of(Connection connection, TableName table, Layout layout) throws SQLException {
+		Dialect dialect = dialect(connection, layout);
+		TableName qualified = (table.schema() != null) ? table : table.in(dialect.catalog().schema(connection, table));
+		return new DatabaseInspection(dialect, qualified,
+				(connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED)
+						? dialect.readCommitted() : null);
 	}
 
 	static Dialect dialect(Connection connection, Layout layout) throws SQLException {
@@ -110,21 +121,16 @@ final class DatabaseInspection {
 		return new MySqlDialect(mariaDb);
 	}
 
-	static TableName qualified(DataSource dataSource, Dialect dialect, TableName table) {
-		return (table.schema() != null) ? table
-				: ask(dataSource, (connection) -> qualified(connection, dialect, table));
+	boolean hasTable(Connection connection) throws SQLException {
+		return !this.dialect.catalog().columns(connection, this.table, this.table.table()).isEmpty();
 	}
 
-	static TableName qualified(Connection connection, Dialect dialect, TableName table) throws SQLException {
-		return (table.schema() != null) ? table : table.in(dialect.catalog().schema(connection, table));
-	}
-
-	// Find the statement that gives the store's own transactions the isolation that
-	// they need. Under another isolation, claims of different keys abort each other.
-	static @Nullable String isolation(DataSource dataSource, Dialect dialect) {
-		boolean other = ask(dataSource,
-				(connection) -> connection.getTransactionIsolation() != Connection.TRANSACTION_READ_COMMITTED);
-		return other ? dialect.readCommitted() : null;
+	// Make sure that an existing table has the configured layout.
+	DatabaseInspection requireLayout(Connection connection) throws SQLException {
+		if (hasTable(connection)) {
+			this.dialect.catalog().requireLayout(connection, this.table);
+		}
+		return this;
 	}
 
 	// The spelling in which the database stores a quoted or lower-case name.

@@ -3,6 +3,7 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  * interface, a {@link Catalog} and a folder of migrations.
  */
 interface Dialect {
+
+	// The classes of the standard for data, constraints, syntax and access rules.
+	Set<String> PERMANENT = Set.of("22", "23", "42");
 
 	RecordSql records(TableName table, Duration lockWait);
 
@@ -86,6 +90,26 @@ interface Dialect {
 	// Whether the database is unavailable, at least on this connection: the
 	// connection is closed, or the server lacks resources or shuts down.
 	boolean isOutage(SQLException error);
+
+	// Whether the user lacks a privilege.
+	boolean isDenied(SQLException error);
+
+	// Whether the same statement would fail again: the data, a constraint, a privilege
+	// or a missing table.
+	default boolean isPermanent(SQLException error) {
+		String state = error.getSQLState();
+		return state != null && PERMANENT.contains(state.substring(0, 2));
+	}
+
+	// Whether another transaction has locked the whole table for too long.
+	default boolean isLocked(SQLException error) {
+		return false;
+	}
+
+	// Whether the isolation of the transaction must be READ COMMITTED.
+	default boolean isIsolation(SQLException error) {
+		return false;
+	}
 
 	// Whether a statement failed because an earlier one of the same transaction
 	// had failed.

@@ -86,16 +86,6 @@ final class H2RecordSql {
 			  result = CASE WHEN state = 'P' THEN CAST(:result AS BINARY VARYING) ELSE result END
 			WHERE id = :id AND token = :token AND state IN ('P', 'C')""";
 
-	private static final String FAIL = """
-			UPDATE %1$s SET state = 'F', lease_until = NULL,
-			  error_type = CASE WHEN state = 'P' THEN CAST(:type AS CHARACTER VARYING) ELSE error_type END,
-			  error_message = CASE WHEN state = 'P' THEN CAST(:message AS CHARACTER VARYING) ELSE error_message END
-			WHERE id = :id AND token = :token AND state IN ('P', 'F')""";
-
-	private static final String RENEW = """
-			UPDATE %1$s SET lease_until = DATEADD(MILLISECOND, CAST(:lease AS BIGINT), CURRENT_TIMESTAMP)
-			WHERE id = :id AND token = :token AND state = 'P'""";
-
 	private static final String OWNED = """
 			SELECT token FROM FINAL TABLE (
 			  MERGE INTO %1$s r USING (
@@ -123,12 +113,6 @@ final class H2RecordSql {
 			WHEN MATCHED AND r.state = 'P' THEN
 			  UPDATE SET lease_until = DATEADD(MILLISECOND, i.lease, i.n))""";
 
-	private static final String FAILURE = """
-			(SELECT CAST(:id AS UUID) AS id, CAST(:scope AS CHARACTER VARYING) AS scope, CAST(:key AS CHARACTER VARYING) AS name,
-			    CAST(:fingerprint AS BINARY VARYING) AS fp, CAST(:retention AS BIGINT) AS retention,
-			    CAST(:type AS CHARACTER VARYING) AS type, CAST(:message AS CHARACTER VARYING) AS message,
-			    CAST(:version AS BIGINT) AS version, CURRENT_TIMESTAMP AS n) i""";
-
 	private static final String FAILURES = """
 			(SELECT u.*, CAST(:type AS CHARACTER VARYING) AS type, CAST(:message AS CHARACTER VARYING) AS message,
 			    CURRENT_TIMESTAMP AS n
@@ -136,7 +120,8 @@ final class H2RecordSql {
 			    CAST(:fingerprint AS BINARY VARYING ARRAY), CAST(:retention AS BIGINT ARRAY), CAST(:version AS BIGINT ARRAY))
 			    AS u(id, scope, name, fp, retention, version) ORDER BY u.id) i""";
 
-	private static final String NOTE_FAILURE = """
+	private static final String NOTE_FAILURES = """
+			SELECT id FROM FINAL TABLE (
 			MERGE INTO %1$s r USING %2$s
 			ON r.id = i.id
 			WHEN MATCHED AND %3$s THEN UPDATE SET state = 'F', fence = r.fence + 1, token = NULL, lease_until = NULL,
@@ -146,7 +131,7 @@ final class H2RecordSql {
 			WHEN NOT MATCHED THEN INSERT (id, scope, "key", state, fence, attempt, fingerprint, created_at, expires_at,
 			  error_type, error_message, version)
 			  VALUES (i.id, i.scope, i.name, 'F', 1, 1, i.fp, i.n, DATEADD(MILLISECOND, i.retention, i.n), i.type, i.message,
-			    i.version)""";
+			    i.version))""";
 
 	private static final String RESTORE = """
 			MERGE INTO %1$s r USING (SELECT CAST(:id AS UUID) AS id, CAST(:scope AS CHARACTER VARYING) AS scope,
@@ -193,14 +178,11 @@ final class H2RecordSql {
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL,
 					owned(table, ", result", ", CAST(:result AS BINARY VARYING ARRAY)") + COMPLETE_OWNED)
-			.add(Name.FAIL, FAIL.formatted(table))
 			.add(Name.FAIL_ALL, owned(table, "", "") + FAIL_OWNED)
 			.add(Name.RELEASE_ALL, owned(table, "", "") + RELEASE_OWNED)
-			.add(Name.RENEW, RENEW.formatted(table))
 			.add(Name.RENEW_ALL, owned(table, ", lease", ", CAST(:lease AS BIGINT ARRAY)") + RENEW_OWNED)
 			.add(Name.RESTORE, RESTORE.formatted(table))
-			.add(Name.NOTE_FAILURE, noteFailure(table, FAILURE))
-			.add(Name.NOTE_FAILURES, "SELECT id FROM FINAL TABLE (" + noteFailure(table, FAILURES) + ")")
+			.add(Name.NOTE_FAILURES, NOTE_FAILURES.formatted(table, FAILURES, FREE))
 			.add(Name.STORE_RESULTS, STORE_RESULTS.formatted(table))
 			.add(Name.KNOWN, KNOWN.formatted(table))
 			.add(Name.DELETE_EXPIRED, DELETE_EXPIRED.formatted(table, EXPIRED))
@@ -217,10 +199,6 @@ final class H2RecordSql {
 
 	private static String owned(TableName table, String column, String array) {
 		return OWNED.formatted(table, column, array);
-	}
-
-	private static String noteFailure(TableName table, String failures) {
-		return NOTE_FAILURE.formatted(table, failures, FREE);
 	}
 
 }

@@ -31,10 +31,6 @@ final class JdbcExecutor {
 	private static final String NO_TRANSACTION = "The current transaction does not bind a connection of the store's "
 			+ "DataSource. Name its transaction manager with 'idempotency.jdbc.transaction-manager' or use leased mode";
 
-	// A partitioned table refuses an isolation other than READ COMMITTED with this
-	// state. Pools would close the connection at 0A000.
-	private static final String ISOLATION = "25004";
-
 	private static final String ABORTED = "A statement of the handler failed and the handler continued, but its "
 			+ "transaction can only be rolled back. Do not catch the error, or use a savepoint";
 
@@ -258,7 +254,7 @@ final class JdbcExecutor {
 			return unavailable(ex);
 		}
 		String refused = "The database refused the statement (SQL state " + ex.getSQLState() + ")";
-		if (ISOLATION.equals(ex.getSQLState())) {
+		if (this.dialect.isIsolation(ex)) {
 			refused += ": " + ex.getMessage() + ". Set the isolation of the transaction or of the DataSource to "
 					+ "READ COMMITTED, or set 'idempotency.jdbc.layout' to 'single'";
 		}

@@ -127,16 +127,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.dataSource = dataSource;
 		this.table = TableName.of(table);
 		this.timeout = timeout;
-		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
-		String isolation = DatabaseInspection.isolation(dataSource, dialect);
-		TableName qualified = DatabaseInspection.qualified(dataSource, dialect, this.table);
-		this.executor = new JdbcExecutor(dataSource, dialect, isolation);
+		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, layout);
+		Dialect dialect = database.dialect();
+		TableName qualified = database.table();
+		this.executor = new JdbcExecutor(dataSource, dialect, database.isolation());
 		this.sql = dialect.records(qualified, timeout.dividedBy(2));
 		this.claims = new JdbcClaims(this.sql, dialect);
 		this.settlements = new JdbcSettlements(this.executor, this.sql, timeout);
 		this.renewals = renewals;
 		this.renewing = (renewals != null)
-				? new JdbcSettlements(new JdbcExecutor(renewals, dialect, isolation), this.sql, timeout)
+				? new JdbcSettlements(new JdbcExecutor(renewals, dialect, database.isolation()), this.sql, timeout)
 				: this.settlements;
 		this.records = new JdbcRecords(this.executor, this.sql, qualified, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
@@ -186,7 +186,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return this.settlements.settle(Name.COMPLETE, claim, Parameters.of(claim).with("result", result));
+		return this.settlements.complete(claim, result);
 	}
 
 	@Override
@@ -246,8 +246,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return this.settlements.settle(Name.FAIL, claim,
-				Parameters.of(claim).with("type", failure.type()).with("message", failure.message()));
+		return failAll(List.of(claim), failure).get(0);
 	}
 
 	@Override
@@ -258,7 +257,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return this.settlements.settle(Name.RELEASE, claim, Parameters.of(claim));
+		return releaseAll(List.of(claim)).get(0);
 	}
 
 	@Override
@@ -268,7 +267,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return this.renewing.settle(Name.RENEW, claim, Parameters.of(claim));
+		return renewAll(List.of(claim)).get(0);
 	}
 
 	@Override
@@ -278,13 +277,12 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		return this.settlements.write(Name.RESTORE,
-				Parameters.of(claim).with("fence", acquired.fence()).with("attempt", acquired.attempt()));
+		return this.settlements.restore(claim, acquired);
 	}
 
 	@Override
 	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
-		return this.settlements.noteFailure(claim, failure);
+		return noteFailures(List.of(claim), failure).get(0);
 	}
 
 	@Override
@@ -374,7 +372,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.records.find(key);
+		return Optional.ofNullable(findAll(List.of(key)).get(key));
 	}
 
 	@Override

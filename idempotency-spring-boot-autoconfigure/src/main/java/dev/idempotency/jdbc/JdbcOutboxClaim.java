@@ -33,8 +33,6 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private static final Log logger = LogFactory.getLog(JdbcOutboxClaim.class);
 
-	private static final String LOCKED = "55P03";
-
 	// The number of reads if all messages of the previous read are blocked.
 	private static final int READS = 20;
 
@@ -160,20 +158,19 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, Dialect dialect, SQLException ex) {
 		return new IdempotencyStoreUnavailableException(
-				reason(sql.table(), String.valueOf(ex.getSQLState()), dialect.catalog().isDenied(ex)), ex);
+				reason(sql.table(), dialect, ex, " (SQL state " + ex.getSQLState() + ")"), ex);
 	}
 
-	private static String reason(String table, String state, boolean denied) {
-		if (denied) {
-			return "The relay lacks a privilege on the outbox '" + table + "' (SQL state " + state
-					+ "). Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '" + table
+	private static String reason(String table, Dialect dialect, SQLException ex, String state) {
+		if (dialect.isDenied(ex)) {
+			return "The relay lacks a privilege on the outbox '" + table + "'" + state
+					+ ". Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '" + table
 					+ "', and SELECT and UPDATE on '" + table + "_lane'";
 		}
-		return LOCKED.equals(state) ? "Another transaction has locked the outbox '" + table
-				+ "' (SQL state 55P03), for instance to create an index. No message is published before it ends. Create "
-				+ "indexes with CONCURRENTLY"
-				: "The database of the outbox '" + table + "' is unavailable or refused the statement (SQL state "
-						+ state + ")";
+		return dialect.isLocked(ex) ? "Another transaction has locked the outbox '" + table + "'" + state
+				+ ", for instance to create an index. No message is published before it ends. Create indexes with "
+				+ "CONCURRENTLY"
+				: "The database of the outbox '" + table + "' is unavailable or refused the statement" + state;
 	}
 
 	private List<ClaimedRow> read(int limit, Set<String> without) throws SQLException {

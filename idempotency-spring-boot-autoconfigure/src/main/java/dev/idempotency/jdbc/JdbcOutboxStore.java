@@ -36,11 +36,6 @@ import dev.idempotency.store.ExpiredRecords;
  */
 public final class JdbcOutboxStore implements OutboxStore {
 
-	// Data exception, constraint, syntax or access rule.
-	private static final Set<String> REFUSALS = Set.of("22", "23", "42");
-
-	private static final String READ_ONLY = "25006";
-
 	private static final TransactionDefinition EXISTING = existing();
 
 	// The limit for statements that no application waits for. While a transaction of
@@ -131,9 +126,10 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.retention = retention;
 		this.logged = logged;
 		this.onDeadLetter = onDeadLetter;
-		this.dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
+		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, Layout.SINGLE);
+		this.dialect = database.dialect();
 		this.executor = new JdbcExecutor(dataSource, this.dialect);
-		this.qualified = DatabaseInspection.qualified(dataSource, this.dialect, this.table);
+		this.qualified = database.table();
 		this.sql = this.dialect.outbox(this.qualified);
 		this.insert = OutboxRowMapper.insert(this.sql, logged);
 	}
@@ -158,7 +154,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 			add(rows);
 		}
 		catch (IdempotencyStoreRefusedException ex) {
-			if (ex.getCause() instanceof SQLException cause && isRefusal(cause)) {
+			if (ex.getCause() instanceof SQLException cause && this.dialect.isPermanent(cause)) {
 				throw new InvalidDataAccessResourceUsageException("The database refuses the " + rows.get(0)
 						+ ", or another message that is sent with it, for the outbox '" + this.table + "' (SQL state "
 						+ cause.getSQLState() + "). Fix the message, the table or the privileges", cause);
@@ -188,14 +184,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
 				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the " + row
 						+ " would not commit with it. Use the transaction manager of that DataSource");
-	}
-
-	// Errors that a redelivery would meet again: the data, a privilege, a missing
-	// table. A server that is no longer the primary is not one of them.
-	private static boolean isRefusal(SQLException error) {
-		String state = error.getSQLState();
-		return READ_ONLY.equals(state) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
-				: state != null && REFUSALS.contains(state.substring(0, 2));
 	}
 
 	private void add(List<OutboxRow> rows) {

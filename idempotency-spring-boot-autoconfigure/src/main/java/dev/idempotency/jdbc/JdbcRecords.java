@@ -51,11 +51,6 @@ final class JdbcRecords implements IdempotencyRecords {
 		this.timeout = timeout;
 	}
 
-	Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.executor.autonomous(this.timeout,
-				(connection) -> first(connection, Name.FIND, key, (row) -> read(key, row)));
-	}
-
 	Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
 		Map<UUID, IdempotencyKey> ids = new LinkedHashMap<>();
 		keys.forEach((key) -> ids.put(key.id(), key));

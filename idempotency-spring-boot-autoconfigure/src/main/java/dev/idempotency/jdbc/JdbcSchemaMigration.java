@@ -1,8 +1,6 @@
 package dev.idempotency.jdbc;
 
 import java.sql.SQLException;
-import java.util.List;
-import java.util.Map;
 
 import javax.sql.DataSource;
 
@@ -12,7 +10,6 @@ import org.flywaydb.core.api.FlywayException;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.jdbc.RequiredTable.FoundColumn;
 
 /**
  * Creates and updates the tables of the store and the outbox with Flyway. The migrations
@@ -52,27 +49,17 @@ public final class JdbcSchemaMigration {
 	 * Bring the schema up to date with a separate user.
 	 * @param dataSource the database as the store uses it: its search path finds a table
 	 * whose name has no schema
-	 * @param migrations the database with a user who may create tables; a table that only
-	 * the user of the store owns is migrated by that user
+	 * @param migrations the database with a user who may create and alter the tables
 	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
 	 * @throws IdempotencyConfigurationException if the table exists with another layout,
 	 * or if the user may not run the migrations
 	 */
 	public static void migrate(DataSource dataSource, DataSource migrations, String table, Layout layout) {
-		TableName name = TableName.of(table);
-		Dialect dialect = DatabaseInspection.dialect(dataSource, layout);
-		Catalog catalog = dialect.catalog();
-		TableName qualified = DatabaseInspection.qualified(dataSource, dialect, name);
-		List<RequiredTable> tables = RequiredTable.ofRecords(name, layout);
+		DatabaseInspection database = DatabaseInspection.of(dataSource, TableName.of(table), layout);
 		// Each layout has a history of its own.
-		DatabaseInspection.ask(dataSource, (connection) -> {
-			if (!catalog.columns(connection, qualified, tables.subList(0, 1)).isEmpty()) {
-				catalog.requireLayout(connection, name);
-			}
-			return name;
-		});
-		migrate(dataSource, migrations, catalog, qualified, tables, catalog.migrations());
+		DatabaseInspection.ask(dataSource, database::requireLayout);
+		migrate(migrations, database, database.dialect().catalog().migrations());
 	}
 
 	/**
@@ -88,25 +75,17 @@ public final class JdbcSchemaMigration {
 	 * Bring the schema of an outbox up to date with a separate user.
 	 * @param dataSource the database as the outbox uses it: its search path finds a table
 	 * whose name has no schema
-	 * @param migrations the database with a user who may create tables; a table that only
-	 * the user of the outbox owns is migrated by that user
+	 * @param migrations the database with a user who may create and alter the tables
 	 * @param table the name of the table, with or without a schema
 	 */
 	public static void migrateOutbox(DataSource dataSource, DataSource migrations, String table) {
-		migrateOutbox(dataSource, migrations, TableName.of(table));
+		DatabaseInspection database = DatabaseInspection.of(dataSource, TableName.of(table), Layout.SINGLE);
+		migrate(migrations, database, database.dialect().outbox(database.table()).migrations());
 	}
 
-	private static void migrateOutbox(DataSource dataSource, DataSource migrations, TableName table) {
-		Dialect dialect = DatabaseInspection.dialect(dataSource, Layout.SINGLE);
-		migrate(dataSource, migrations, dialect.catalog(), DatabaseInspection.qualified(dataSource, dialect, table),
-				RequiredTable.ofOutbox(table, false), dialect.outbox(table).migrations());
-	}
-
-	private static void migrate(DataSource store, DataSource migrations, Catalog catalog, TableName table,
-			List<RequiredTable> tables, String folder) {
-		boolean storeOwnsIt = migrations != store && hasOtherOwner(migrations, catalog, table)
-				&& !hasOtherOwner(store, catalog, table);
-		DataSource dataSource = storeOwnsIt ? store : migrations;
+	private static void migrate(DataSource dataSource, DatabaseInspection database, String folder) {
+		TableName table = database.table();
+		Catalog catalog = database.dialect().catalog();
 		FluentConfiguration configuration = Flyway.configure(JdbcSchemaMigration.class.getClassLoader())
 			.dataSource(dataSource)
 			.locations("classpath:" + folder)
@@ -114,41 +93,27 @@ public final class JdbcSchemaMigration {
 			.placeholders(catalog.placeholders(table))
 			// The schema already contains the tables of the application.
 			.baselineOnMigrate(true)
-			.baselineVersion(baseline(dataSource, catalog, table, tables, folder))
 			.createSchemas(false)
 			// Instances of a later version may have started already.
 			.ignoreMigrationPatterns("*:future", "*:missing")
-			// About 1 s each: another instance may be changing a large table.
-			.lockRetryCount(300)
 			.cleanDisabled(true);
 		if (table.schema() != null) {
 			configuration.defaultSchema(DatabaseInspection.storedName(dataSource, table.schema()));
 		}
-		DatabaseInspection.ask(dataSource, (connection) -> {
+		// A table without a history was created by hand. A table that another instance is
+		// creating has a history, because Flyway creates that first.
+		String baseline = DatabaseInspection.ask(dataSource, (connection) -> {
+			catalog.requireMigration(connection, table, folder);
 			catalog.beforeMigration(connection, table);
-			return table;
+			return database.hasTable(connection) ? "1" : "0";
 		});
+		configuration.baselineVersion(baseline);
 		try {
 			migrate(configuration.load());
 		}
 		catch (FlywayException ex) {
-			throw failure(ex, catalog, table, folder);
+			throw failure(ex, database, folder);
 		}
-	}
-
-	private static boolean hasOtherOwner(DataSource dataSource, Catalog catalog, TableName table) {
-		return DatabaseInspection.ask(dataSource, (connection) -> catalog.hasOtherOwner(connection, table));
-	}
-
-	// A table without a history was created by hand. A table that another instance is
-	// creating has a history, because Flyway creates that first.
-	private static String baseline(DataSource dataSource, Catalog catalog, TableName table, List<RequiredTable> tables,
-			String folder) {
-		return DatabaseInspection.ask(dataSource, (connection) -> {
-			catalog.requireMigration(connection, table, folder);
-			Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, table, tables);
-			return tables.stream().allMatch((required) -> required.isIn(found)) ? "1" : "0";
-		});
 	}
 
 	// Flyway refuses if another instance creates the history after Flyway has looked
@@ -166,17 +131,18 @@ public final class JdbcSchemaMigration {
 		}
 	}
 
-	private static IdempotencyConfigurationException failure(FlywayException error, Catalog catalog, TableName table,
+	private static IdempotencyConfigurationException failure(FlywayException error, DatabaseInspection database,
 			String folder) {
+		String table = database.table().table();
 		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			if (cause instanceof SQLException refusal && catalog.isDenied(refusal)) {
-				return new IdempotencyConfigurationException("The database user may not migrate the table '"
-						+ table.table() + "': " + refusal.getMessage() + ".",
+			if (cause instanceof SQLException refusal && database.dialect().isDenied(refusal)) {
+				return new IdempotencyConfigurationException(
+						"The database user may not migrate the table '" + table + "': " + refusal.getMessage() + ".",
 						"Migrate" + Catalog.otherWaysToMigrate(folder));
 			}
 		}
 		return new IdempotencyConfigurationException(
-				"The schema of the table '" + table.table() + "' could not be migrated: " + error.getMessage(),
+				"The schema of the table '" + table + "' could not be migrated: " + error.getMessage(),
 				"Add Flyway's module for the database if it is missing, and grant the user the right to create "
 						+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
 	}

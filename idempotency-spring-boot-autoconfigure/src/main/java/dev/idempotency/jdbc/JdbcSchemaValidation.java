@@ -70,11 +70,10 @@ public final class JdbcSchemaValidation {
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
 	public static void requireMaintenance(DataSource dataSource, String table) {
-		TableName name = TableName.of(table);
 		DatabaseInspection.ask(dataSource, (connection) -> {
-			Dialect dialect = DatabaseInspection.dialect(connection, Layout.PARTITIONED);
-			dialect.catalog().requireMaintenance(connection, DatabaseInspection.qualified(connection, dialect, name));
-			return name;
+			DatabaseInspection database = DatabaseInspection.of(connection, TableName.of(table), Layout.PARTITIONED);
+			database.dialect().catalog().requireMaintenance(connection, database.table());
+			return database;
 		});
 	}
 
@@ -149,76 +148,60 @@ public final class JdbcSchemaValidation {
 
 	private static void check(DataSource dataSource, TableName table, Layout layout, boolean columns) {
 		DatabaseInspection.ask(dataSource, (connection) -> {
-			Dialect dialect = DatabaseInspection.dialect(connection, layout);
-			Catalog catalog = dialect.catalog();
-			TableName qualified = DatabaseInspection.qualified(connection, dialect, table);
-			List<RequiredTable> tables = RequiredTable.ofRecords(table, layout);
-			String scripts = catalog.migrations();
-			Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, qualified, tables);
-			requireTables(table, tables.subList(0, 1), found, scripts);
-			catalog.requirePrivileges(connection, qualified, tables, catalog.functions(qualified));
+			DatabaseInspection database = DatabaseInspection.of(connection, table, layout);
 			// Before the other tables: a table of another layout does not have them.
-			catalog.requireLayout(connection, table);
-			requireTables(table, tables, found, scripts);
-			if (columns) {
-				requireColumns(table, tables, found, catalog, scripts);
-			}
-			return table;
+			database.requireLayout(connection);
+			check(connection, database, table, RequiredTable.ofRecords(table, layout),
+					database.dialect().catalog().migrations(), columns);
+			return database;
 		});
 	}
 
 	private static void checkOutbox(DataSource dataSource, TableName table, boolean onlySends, boolean columns) {
 		DatabaseInspection.ask(dataSource, (connection) -> {
-			Dialect dialect = DatabaseInspection.dialect(connection, Layout.SINGLE);
-			Catalog catalog = dialect.catalog();
-			TableName qualified = DatabaseInspection.qualified(connection, dialect, table);
-			OutboxSql outbox = dialect.outbox(qualified);
-			List<RequiredTable> tables = RequiredTable.ofOutbox(table, onlySends);
-			String scripts = outbox.migrations();
-			Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, qualified, tables);
-			requireTables(table, tables, found, scripts);
-			catalog.requirePrivileges(connection, qualified, tables, List.of());
-			if (columns) {
-				requireColumns(table, tables, found, catalog, scripts);
-			}
+			DatabaseInspection database = DatabaseInspection.of(connection, table, Layout.SINGLE);
+			OutboxSql outbox = database.dialect().outbox(database.table());
+			check(connection, database, table, RequiredTable.ofOutbox(table, onlySends), outbox.migrations(), columns);
 			if (outbox.statement(outbox.allLanes()).update(connection, Parameters.none()) != OutboxSql.LANES) {
 				throw new IdempotencyConfigurationException(
 						"The table '" + table + "_lane' of the outbox does not have its " + OutboxSql.LANES
 								+ " rows, without which no message is published.",
 						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
 			}
-			return table;
+			return database;
 		});
 	}
 
-	private static void requireTables(TableName main, List<RequiredTable> tables,
-			Map<String, Map<String, FoundColumn>> found, String scripts) {
+	private static void check(Connection connection, DatabaseInspection database, TableName main,
+			List<RequiredTable> tables, String scripts, boolean columns) throws SQLException {
+		Catalog catalog = database.dialect().catalog();
+		Map<String, Map<String, FoundColumn>> found = catalog.columns(connection, database.table(),
+				tables.stream().map(RequiredTable::name).toArray());
 		for (RequiredTable table : tables) {
-			if (!found.containsKey(table.name())) {
-				throw new IdempotencyConfigurationException(
-						"The table '" + name(main, table) + "' cannot be used: it does not exist.",
+			Map<String, FoundColumn> existing = found.get(table.name());
+			if (existing == null) {
+				throw unusable(main, table, "it does not exist",
 						"Set 'idempotency.jdbc.schema' to 'migrate', or run the scripts in '" + scripts
 								+ "' yourself.");
 			}
-		}
-	}
-
-	private static void requireColumns(TableName main, List<RequiredTable> tables,
-			Map<String, Map<String, FoundColumn>> found, Catalog catalog, String scripts) {
-		for (RequiredTable table : tables) {
-			String problems = table.problems(found.getOrDefault(table.name(), Map.of()), catalog::nameOf);
+			// MariaDB and MySQL show a column only to a user with a privilege on it.
+			if (table == tables.get(0)) {
+				catalog.requirePrivileges(connection, database.table(), tables);
+			}
+			String problems = columns ? table.problems(existing, catalog::nameOf) : "";
 			if (!problems.isEmpty()) {
-				throw new IdempotencyConfigurationException(
-						"The table '" + name(main, table) + "' cannot be used: " + problems + ".",
-						"Alter it to match the scripts in '" + scripts + "'. "
-								+ "Set 'idempotency.jdbc.schema' to 'migrate' to run those that have not been run.");
+				throw unusable(main, table, problems, "Alter it to match the scripts in '" + scripts
+						+ "'. Set 'idempotency.jdbc.schema' to 'migrate' to run those that have not been run.");
 			}
 		}
 	}
 
-	// The name of a table as the user writes it.
-	private static String name(TableName main, RequiredTable table) {
-		return main + table.name().substring(main.table().length());
+	private static IdempotencyConfigurationException unusable(TableName main, RequiredTable table, String problem,
+			String action) {
+		// The name of the table as the user writes it.
+		String name = main + table.name().substring(main.table().length());
+		return new IdempotencyConfigurationException("The table '" + name + "' cannot be used: " + problem + ".",
+				action);
 	}
 
 }

@@ -9,8 +9,11 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.RecordSql.Name;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
@@ -33,13 +36,14 @@ final class JdbcSettlements {
 		this.timeout = timeout;
 	}
 
-	Settlement settle(Name name, ClaimRequest claim, Parameters parameters) {
+	Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		return this.executor.autonomous(this.timeout, (connection) -> {
-			if (this.sql.get(name).update(connection, parameters) > 0) {
+			Parameters parameters = Parameters.of(claim).with("result", result);
+			if (this.sql.get(Name.COMPLETE).update(connection, parameters) > 0) {
 				return Settlement.SETTLED;
 			}
-			boolean known = this.sql.get(Name.FIND).update(connection, parameters) > 0;
-			return known ? Settlement.LOST : Settlement.FORGOTTEN;
+			return ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.of(List.of(claim))).isEmpty()
+					? Settlement.FORGOTTEN : Settlement.LOST;
 		});
 	}
 
@@ -72,53 +76,37 @@ final class JdbcSettlements {
 		});
 	}
 
-	// Run a statement that inserts or takes over a record.
-	Settlement write(Name name, Parameters parameters) {
+	Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
+		Parameters parameters = Parameters.of(claim)
+			.with("fence", acquired.fence())
+			.with("attempt", acquired.attempt());
 		int rows = this.executor.autonomous(this.timeout,
-				(connection) -> this.sql.get(name).update(connection, parameters));
+				(connection) -> this.sql.get(Name.RESTORE).update(connection, parameters));
 		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;
 	}
 
-	Settlement noteFailure(ClaimRequest claim, Failure failure) {
-		try {
-			return write(Name.NOTE_FAILURE,
-					Parameters.of(claim).with("type", failure.type()).with("message", failure.message()));
-		}
-		catch (OperationInProgressException ex) {
-			return Settlement.LOST;
-		}
-	}
-
 	List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
-		if (claims.isEmpty()) {
-			return List.of();
-		}
 		List<SqlStatement> statements = this.sql.all(Name.NOTE_FAILURES);
-		try {
-			return noteFailures(statements.get(0), claims, failure);
-		}
-		catch (OperationInProgressException ex) {
-			SqlStatement single = statements.get(statements.size() - 1);
-			return claims.stream().map((claim) -> noteFailure(single, claim, failure)).toList();
-		}
+		return claims.isEmpty() ? List.of()
+				: noteFailures(statements.get(0), statements.get(statements.size() - 1), claims, failure);
 	}
 
-	private Settlement noteFailure(SqlStatement statement, ClaimRequest claim, Failure failure) {
-		try {
-			return noteFailures(statement, List.of(claim), failure).get(0);
-		}
-		catch (OperationInProgressException ex) {
-			return Settlement.LOST;
-		}
-	}
-
-	private List<Settlement> noteFailures(SqlStatement statement, List<ClaimRequest> claims, Failure failure) {
+	private List<Settlement> noteFailures(SqlStatement statement, SqlStatement single, List<ClaimRequest> claims,
+			Failure failure) {
 		Parameters parameters = Parameters.of(claims).with("type", failure.type()).with("message", failure.message());
-		Set<UUID> noted = this.executor.autonomous(this.timeout,
-				(connection) -> ids(connection, statement, "id", parameters));
-		return claims.stream()
-			.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
-			.toList();
+		try {
+			Set<UUID> noted = this.executor.autonomous(this.timeout,
+					(connection) -> ids(connection, statement, "id", parameters));
+			return claims.stream()
+				.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
+				.toList();
+		}
+		catch (OperationInProgressException ex) {
+			return (claims.size() == 1) ? List.of(Settlement.LOST)
+					: claims.stream()
+						.flatMap((claim) -> noteFailures(single, single, List.of(claim), failure).stream())
+						.toList();
+		}
 	}
 
 	// If all rows are changed, no second statement has to find out which ones.

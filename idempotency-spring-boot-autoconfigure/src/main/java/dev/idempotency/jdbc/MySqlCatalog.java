@@ -5,7 +5,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
 
@@ -35,9 +34,6 @@ final class MySqlCatalog extends Catalog {
 	private static final String HISTORY = """
 			SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name""";
 
-	// Table, column, database, view or statement denied.
-	private static final Set<Integer> DENIED = Set.of(1142, 1143, 1044, 1345, 1227);
-
 	private final boolean mariaDb;
 
 	MySqlCatalog(boolean mariaDb) {
@@ -62,29 +58,23 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	@Override
-	boolean isDenied(SQLException error) {
-		return DENIED.contains(error.getErrorCode());
-	}
-
-	@Override
 	@Nullable String schema(Connection connection, TableName table) throws SQLException {
 		return ask(connection, "SELECT DATABASE()", Parameters.none());
 	}
 
 	@Override
 	void requireLayout(Connection connection, TableName table) throws SQLException {
-		TableName qualified = table.in(schema(connection, table));
-		String engine = ask(connection, ENGINE, name(qualified));
+		String engine = ask(connection, ENGINE, name(table));
 		if (!"InnoDB".equalsIgnoreCase(engine)) {
 			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table + "' has the storage engine " + engine
+					"The idempotency table '" + table.table() + "' has the storage engine " + engine
 							+ ", which has no transactions or no row locks.",
-					"Run ALTER TABLE " + qualified.withBackticks() + " ENGINE = InnoDB.");
+					"Run ALTER TABLE " + table.withBackticks() + " ENGINE = InnoDB.");
 		}
-		String padded = ask(connection, PADDED, name(qualified));
+		String padded = ask(connection, PADDED, name(table));
 		if (padded != null) {
 			throw new IdempotencyConfigurationException(
-					"The columns " + padded + " of the idempotency table '" + table
+					"The columns " + padded + " of the idempotency table '" + table.table()
 							+ "' have a collation in which different keys are equal.",
 					"Alter them to the collation utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL).");
 		}
@@ -97,8 +87,7 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	@Override
-	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables, List<String> functions)
-			throws SQLException {
+	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) throws SQLException {
 		List<String> lacking = new ArrayList<>();
 		List<String> grants = new ArrayList<>();
 		String user = account(connection);
@@ -136,7 +125,7 @@ final class MySqlCatalog extends Catalog {
 			return false;
 		}
 		catch (SQLException ex) {
-			return isDenied(ex);
+			return MySqlDialect.DENIED.contains(ex.getErrorCode());
 		}
 	}
 
@@ -188,7 +177,7 @@ final class MySqlCatalog extends Catalog {
 			return true;
 		}
 		catch (SQLException ex) {
-			return !isDenied(ex);
+			return !MySqlDialect.DENIED.contains(ex.getErrorCode());
 		}
 	}
 
@@ -204,11 +193,6 @@ final class MySqlCatalog extends Catalog {
 				connection.commit();
 			}
 		}
-	}
-
-	@Override
-	boolean hasOtherOwner(Connection connection, TableName table) {
-		return false;
 	}
 
 	@Override

@@ -35,6 +35,9 @@ final class MySqlDialect implements Dialect {
 	private static final Set<Integer> OUTAGE = Set.of(1037, 1038, 1040, 1021, 1041, 1053, 1077, 1078, 1079, 1114, 1129,
 			1135, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1226, 1290, 1836, 1927, 3169, 4031);
 
+	// Table, column, database, view or statement denied.
+	static final Set<Integer> DENIED = Set.of(1142, 1143, 1044, 1345, 1227);
+
 	private static final int PACKET_TOO_LARGE = 1153;
 
 	// It has neither a state nor a code.
@@ -116,6 +119,11 @@ final class MySqlDialect implements Dialect {
 		String state = error.getSQLState();
 		return state == null || OUTAGE.contains(error.getErrorCode())
 				|| (state.startsWith("08") && error.getErrorCode() != PACKET_TOO_LARGE);
+	}
+
+	@Override
+	public boolean isDenied(SQLException error) {
+		return DENIED.contains(error.getErrorCode());
 	}
 
 	@Override

@@ -145,8 +145,6 @@ final class MySqlRecordSql {
 			,
 			    k_lease BIGINT PATH '$.lease' ERROR ON ERROR""";
 
-	private static final String OWNED = " WHERE id = :id AND token = :token AND state = 'P'";
-
 	private static final String COMPLETE = "state = 'C', lease_until = NULL, completed_at = UTC_TIMESTAMP(6), "
 			+ "decided_version = COALESCE(version, decided_version), result = ";
 
@@ -155,8 +153,8 @@ final class MySqlRecordSql {
 	private static final String RELEASE = "state = 'F', lease_until = NULL, attempt = attempt - 1";
 
 	private static final String RENEW = """
-			lease_until = UTC_TIMESTAMP(6) + INTERVAL %1$s * 1000 MICROSECOND,
-			  expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL %1$s * 1000 MICROSECOND)""";
+			lease_until = UTC_TIMESTAMP(6) + INTERVAL k_lease * 1000 MICROSECOND,
+			  expires_at = GREATEST(expires_at, UTC_TIMESTAMP(6) + INTERVAL k_lease * 1000 MICROSECOND)""";
 
 	private static final String RESTORE = """
 			INSERT INTO %1$s (id, scope, `key`, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at,
@@ -167,12 +165,6 @@ final class MySqlRecordSql {
 			ON DUPLICATE KEY UPDATE
 			  lease_until = IF(%2$s, VALUES(lease_until), lease_until),
 			  expires_at = IF(%2$s, GREATEST(expires_at, VALUES(lease_until)), expires_at)""";
-
-	private static final String NOTE_FAILURE = "INSERT INTO %1$s " + COLUMNS + """
-
-			VALUES (:id, :scope, :key, 'F', 1, 1, :mark, :fingerprint, NULL, UTC_TIMESTAMP(6),
-			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, NULL, :type, :message, :version, NULL)
-			""" + TAKE_OVER;
 
 	private static final String NOTE_FAILURES = "INSERT INTO %1$s " + COLUMNS + """
 
@@ -264,21 +256,17 @@ final class MySqlRecordSql {
 	}
 
 	private void addSettlements() {
-		settlement(Name.COMPLETE, "'C'", COMPLETE + ":result");
-		settlement(Name.FAIL, "'F'", FAIL);
-		settlement(Name.RELEASE, "'F'", RELEASE);
-		settlement(Name.RENEW, "'P'", RENEW.formatted(":lease"));
+		this.sql.add(Name.COMPLETE,
+				limited("UPDATE " + this.table + " SET " + COMPLETE + ":result"
+						+ " WHERE id = :id AND token = :token AND state = 'P'")
+					.confirmedBy(this.sql.statement(
+							"SELECT 1 FROM " + this.table + " WHERE id = :id AND token = :token AND state = 'C'")));
 		settlements(Name.COMPLETE_ALL, RESULTS, "'C'", COMPLETE + "FROM_BASE64(k_result)");
 		settlements(Name.FAIL_ALL, "", "'F'", FAIL);
 		settlements(Name.RELEASE_ALL, "", "'F'", RELEASE);
-		settlements(Name.RENEW_ALL, LEASES, "'P'", RENEW.formatted("k_lease"));
+		settlements(Name.RENEW_ALL, LEASES, "'P'", RENEW);
 		this.sql.add(Name.KNOWN,
 				this.sql.statement("SELECT r.id FROM " + IDS.formatted("") + BY_ID.formatted(this.table)));
-	}
-
-	private void settlement(Name name, String state, String changes) {
-		this.sql.add(name, limited("UPDATE " + this.table + " SET " + changes + OWNED).confirmedBy(this.sql.statement(
-				"SELECT 1 FROM %s WHERE id = :id AND token = :token AND state = %s".formatted(this.table, state))));
 	}
 
 	// The second statement skips records that are locked.
@@ -295,7 +283,6 @@ final class MySqlRecordSql {
 
 	private void addFailures() {
 		this.sql.add(Name.RESTORE, confirmed(RESTORE.formatted(this.table, OWN), "state = 'P' AND token = :token"));
-		this.sql.add(Name.NOTE_FAILURE, confirmed(NOTE_FAILURE.formatted(this.table), "token <=> :mark"));
 		Function<MySqlLimit, SqlStatement> failures = (limit) -> returningAll(limit,
 				NOTE_FAILURES.formatted(this.table), "IF(token <=> :mark, id, NULL) AS id",
 				"IF(token <=> :mark, r.id, NULL) AS id");

@@ -30,15 +30,6 @@ final class PartitionedRecordSql {
 			SELECT 1 WHERE %1$s_restore('%2$s', :id::uuid, :scope::text, :key::text, :fence::integer, :attempt::integer,
 			  :token::uuid, :fingerprint::bytea, :lease::bigint, :retention::bigint, :version::bigint)""";
 
-	private static final String NOTE_FAILURE = """
-			WITH n AS (
-			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :fingerprint::bytea AS fp,
-			    :retention::bigint AS retention, :version::bigint AS version, :type::text AS type, :message::text AS message)
-			SELECT c.id FROM n CROSS JOIN LATERAL %1$s_claim_all('%2$s', 'F', n.type, n.message, ARRAY[n.id], ARRAY[n.scope],
-			  ARRAY[n.key], ARRAY[NULL]::uuid[], ARRAY[n.fp], ARRAY[NULL]::bigint[], ARRAY[n.retention],
-			  ARRAY[n.version]) c
-			WHERE c.outcome = 'A'""";
-
 	private static final String NOTE_FAILURES = """
 			WITH n AS (
 			  SELECT :type::text AS type, :message::text AS message, :id::uuid[] AS ids, :scope::text[] AS scopes,
@@ -71,7 +62,6 @@ final class PartitionedRecordSql {
 			.add(Name.INSERT_ALL, CLAIM_ALL.formatted(table, batchWait))
 			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait))
 			.add(Name.RESTORE, RESTORE.formatted(table, wait))
-			.add(Name.NOTE_FAILURE, NOTE_FAILURE.formatted(table, wait))
 			.add(Name.NOTE_FAILURES, NOTE_FAILURES.formatted(table, batchWait), NOTE_FAILURES.formatted(table, "1ms"))
 			.add(Name.DELETE_EXPIRED, DELETE_EXPIRED.formatted(table));
 	}

@@ -4,8 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.stream.Collectors;
+import java.util.Locale;
 
 import org.jspecify.annotations.Nullable;
 
@@ -19,10 +18,6 @@ import dev.idempotency.IdempotencyConfigurationException;
 final class PostgresCatalog extends Catalog {
 
 	private static final String PARTITIONED = "dev/idempotency/jdbc/postgresql-partitioned";
-
-	// The properties may be those of a named store.
-	private static final String NEW_TABLE = " Or name a table that does not exist, and move the keys to it with "
-			+ "'migrate-from'.";
 
 	// A BEFORE INSERT trigger may set any column.
 	private static final String COLUMNS = """
@@ -49,9 +44,7 @@ final class PostgresCatalog extends Catalog {
 			  UNION ALL
 			  SELECT 3, 0, 'EXECUTE', format('FUNCTION %I.%I(%s)', s.nspname, p.proname, oidvectortypes(p.proargtypes))
 			  FROM s JOIN pg_proc p ON p.pronamespace = s.oid
-			  JOIN unnest(:functions::text[], :arguments::int[]) AS f(name, arguments)
-			    ON p.proname = f.name AND p.pronargs = f.arguments
-			  WHERE NOT has_function_privilege(p.oid, 'EXECUTE'))
+			  WHERE p.proname = ANY (:functions) AND NOT has_function_privilege(p.oid, 'EXECUTE'))
 			SELECT current_user, string_agg(privileges || ' on ' || object, '; ' ORDER BY place, number, object),
 			  string_agg('GRANT ' || privileges || ' ON ' || object || ' TO ' || quote_ident(current_user) || ';', ' '
 			    ORDER BY place, number, object)
@@ -78,26 +71,20 @@ final class PostgresCatalog extends Catalog {
 			FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = :schema
 			  LEFT JOIN pg_class h ON h.relnamespace = n.oid AND h.relname = :history""";
 
-	private static final String OTHER_OWNER = """
-			SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-			  WHERE n.nspname = :schema AND c.relname = :name AND NOT pg_has_role(c.relowner, 'USAGE'))""";
-
 	private static final String DATABASE = """
 			SELECT current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time())""";
 
-	// The functions with their numbers of arguments.
-	private static final Map<String, Integer> FUNCTIONS = Map.of("free", 5, "add", 15, "take", 14, "claim", 11,
-			"claim_all", 12, "restore", 11, "rotate", 1, "drop_dead", 0);
+	private static final List<String> FUNCTIONS = List.of("add", "claim", "claim_all", "drop_dead", "free", "restore",
+			"rotate", "take");
+
+	private static final String KIND = """
+			SELECT c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = :schema AND c.relname = :name""";
 
 	private static final String MISSING_FUNCTIONS = """
-			SELECT string_agg(t.relname || '_' || f.name, ', ' ORDER BY f.name)
-			FROM pg_class t CROSS JOIN (VALUES %s) AS f(name, arguments)
-			WHERE t.oid = :table::regclass AND NOT EXISTS (
-			  SELECT FROM pg_proc p WHERE p.pronamespace = t.relnamespace AND p.proname = t.relname || '_' || f.name
-			    AND p.pronargs = f.arguments)""".formatted(FUNCTIONS.entrySet()
-		.stream()
-		.map((function) -> "('" + function.getKey() + "', " + function.getValue() + ")")
-		.collect(Collectors.joining(", ")));
+			SELECT string_agg(f.name, ', ' ORDER BY f.name) FROM unnest(:functions) AS f(name)
+			WHERE NOT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+			  WHERE n.nspname = :schema AND p.proname = f.name)""";
 
 	private final Layout layout;
 
@@ -111,57 +98,54 @@ final class PostgresCatalog extends Catalog {
 		return (this.layout == Layout.PARTITIONED) ? PARTITIONED : "dev/idempotency/jdbc/postgresql";
 	}
 
-	@Override
-	List<String> functions(TableName table) {
+	private Object[] functions(TableName table) {
 		return (this.layout == Layout.PARTITIONED)
-				? FUNCTIONS.keySet().stream().map((name) -> table.table() + "_" + name).toList() : List.of();
+				? FUNCTIONS.stream().map((name) -> table.table() + "_" + name).toArray() : new Object[0];
 	}
 
 	@Override
 	@Nullable String schema(Connection connection, TableName table) throws SQLException {
 		return ask(connection, """
 				SELECT coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-				  WHERE c.oid = to_regclass(:table)), current_schema())""", table);
+				  WHERE c.oid = to_regclass(:name)), current_schema())""", name(table));
 	}
 
 	@Override
 	void requireLayout(Connection connection, TableName table) throws SQLException {
 		// A character that another encoding lacks would look like an outage.
-		String encoding = ask(connection, "SHOW server_encoding", table);
+		String encoding = ask(connection, "SHOW server_encoding", Parameters.none());
 		if (!"UTF8".equals(encoding)) {
 			throw new IdempotencyConfigurationException(
 					"The database of the idempotency store has the encoding " + encoding + ".",
 					"Use a database with the encoding UTF8.");
 		}
-		boolean partitioned = "p"
-			.equals(ask(connection, "SELECT relkind FROM pg_class WHERE oid = :table::regclass", table));
-		if (this.layout == Layout.SINGLE && partitioned) {
+		Layout found = "p".equals(ask(connection, KIND, name(table))) ? Layout.PARTITIONED : Layout.SINGLE;
+		if (found != this.layout) {
 			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table + "' is partitioned, but 'idempotency.jdbc.layout' is 'single'.",
-					"Set 'idempotency.jdbc.layout' to 'partitioned'." + NEW_TABLE);
+					"'idempotency.jdbc.layout' is '" + property(this.layout) + "', but the idempotency table '"
+							+ table.table() + "' is " + ((found == Layout.SINGLE) ? "not " : "") + "partitioned.",
+					"Set 'idempotency.jdbc.layout' to '" + property(found)
+							+ "'. Or name a table that does not exist, and "
+							+ "move the keys to it with 'migrate-from'.");
 		}
-		if (this.layout == Layout.PARTITIONED && !partitioned) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.layout' is 'partitioned', but the idempotency table '" + table + "' is not.",
-					"Set 'idempotency.jdbc.layout' to 'single'." + NEW_TABLE);
-		}
-		String missing = (this.layout == Layout.PARTITIONED) ? ask(connection, MISSING_FUNCTIONS, table) : null;
+		String missing = ask(connection, MISSING_FUNCTIONS, name(table).with("functions", "text", functions(table)));
 		if (missing != null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table + "' lacks the functions " + missing + ".",
+					"The idempotency table '" + table.table() + "' lacks the functions " + missing + ".",
 					"Run the statements of the script in '" + PARTITIONED + "' that create them.");
 		}
 	}
 
-	private static @Nullable String ask(Connection connection, String sql, TableName table) throws SQLException {
-		return SqlStatement.of(sql)
-			.first(connection, Parameters.of("table", table.toString()), (row) -> row.getString(1))
-			.orElse(null);
+	private static String property(Layout layout) {
+		return layout.name().toLowerCase(Locale.ROOT);
+	}
+
+	private static @Nullable String ask(Connection connection, String sql, Parameters parameters) throws SQLException {
+		return SqlStatement.of(sql).first(connection, parameters, (row) -> row.getString(1)).orElse(null);
 	}
 
 	@Override
-	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables, List<String> functions)
-			throws SQLException {
+	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) throws SQLException {
 		List<String> objects = new ArrayList<>();
 		List<String> privileges = new ArrayList<>();
 		tables.forEach((required) -> required.privileges().forEach((privilege) -> {
@@ -171,11 +155,7 @@ final class PostgresCatalog extends Catalog {
 		Lacking lacking = lacking(connection, PRIVILEGES,
 				name(table).with("objects", "text", objects.toArray())
 					.with("privileges", "text", privileges.toArray())
-					.with("functions", "text", functions.toArray())
-					.with("arguments", "int4",
-							functions.stream()
-								.map((function) -> FUNCTIONS.get(function.substring(table.table().length() + 1)))
-								.toArray()));
+					.with("functions", "text", functions(table)));
 		if (lacking != null) {
 			throw new IdempotencyConfigurationException("The database user '" + lacking.user()
 					+ "' lacks privileges that the idempotency store or the outbox needs: " + lacking.privileges()
@@ -239,13 +219,8 @@ final class PostgresCatalog extends Catalog {
 	}
 
 	@Override
-	boolean hasOtherOwner(Connection connection, TableName table) throws SQLException {
-		return SqlStatement.of(OTHER_OWNER).first(connection, name(table), (row) -> row.getBoolean(1)).orElse(false);
-	}
-
-	@Override
 	String databaseIdentity(Connection connection) throws SQLException {
-		return SqlStatement.of(DATABASE).first(connection, Parameters.none(), (row) -> row.getString(1)).orElseThrow();
+		return String.valueOf(ask(connection, DATABASE, Parameters.none()));
 	}
 
 	private static Parameters name(TableName table) {

@@ -9,6 +9,7 @@ import java.util.Set;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
 import org.postgresql.util.PSQLException;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -29,6 +30,17 @@ final class PostgresDialect implements Dialect {
 	private static final Set<String> CONTENTION = Set.of(LOCK_NOT_AVAILABLE, "40001", "40P01");
 
 	private static final String CANCELLED = "57014";
+
+	private static final String DENIED = "42501";
+
+	private static final String ABORTED = "25P02";
+
+	// Also after a failover, when the server is no longer the primary.
+	private static final String READ_ONLY = "25006";
+
+	// The functions of a partitioned table raise it for an isolation other than READ
+	// COMMITTED. Pools would close the connection at 0A000.
+	private static final String ISOLATION = "25004";
 
 	// Connection, resources, operator intervention, system.
 	private static final List<String> OUTAGE = List.of("08", "53", "57", "58");
@@ -103,8 +115,29 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
+	public boolean isDenied(SQLException error) {
+		return DENIED.equals(error.getSQLState());
+	}
+
+	@Override
+	public boolean isPermanent(SQLException error) {
+		return READ_ONLY.equals(error.getSQLState()) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
+				: Dialect.super.isPermanent(error);
+	}
+
+	@Override
+	public boolean isLocked(SQLException error) {
+		return LOCK_NOT_AVAILABLE.equals(error.getSQLState());
+	}
+
+	@Override
+	public boolean isIsolation(SQLException error) {
+		return ISOLATION.equals(error.getSQLState());
+	}
+
+	@Override
 	public boolean isAborted(SQLException error) {
-		return "25P02".equals(error.getSQLState());
+		return ABORTED.equals(error.getSQLState());
 	}
 
 	@Override

@@ -26,93 +26,16 @@ final class PostgresRecordSql {
 	// The token of a claim in a transaction is null and never matches.
 	private static final String OWN = "((r.state = 'P' AND r.token = %s.token) IS TRUE)";
 
-	private static final String CLAIMABLE = "(r.id IS NULL OR %s OR %s) AS claimable".formatted(FREE_FOR,
-			OWN.formatted("i"));
+	private static final String OWN_FOR = OWN.formatted("i");
 
-	// Checks again whether the record is free, because it is locked only now. An
-	// owner that repeats its claim keeps its fence.
-	private static final String TAKE_OVER = """
-			ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %2$s THEN r.fence ELSE r.fence + 1 END,
-			    attempt = CASE WHEN %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
-			    token = excluded.token, fingerprint = excluded.fingerprint,
-			    lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
-			    expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
-			    completed_at = CASE WHEN excluded.state = 'C' THEN clock_timestamp() END,
-			    version = excluded.version, decided_version = coalesce(excluded.decided_version, r.decided_version),
-			    result = CASE WHEN excluded.state = 'P' AND r.decided_version IS NOT NULL THEN r.result END,
-			    error_type = NULL, error_message = NULL
-			  WHERE %1$s OR %2$s"""
-		.formatted(FREE.formatted("excluded"), OWN.formatted("excluded"));
+	private static final String CLAIMABLE = "(" + FREE_FOR + " OR " + OWN_FOR + ")";
 
-	private static final String INSERT = """
-			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at,
-			  version, decided_version)
-			SELECT :id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
-			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp(), v, v
-			FROM (SELECT :version::bigint AS v) i
-			ON CONFLICT (id) DO NOTHING""";
+	private static final String REQUEST = """
+			SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, %s AS state, :token::uuid AS token,
+			  :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease,
+			  :retention::bigint * interval '1 ms' AS retention, :version::bigint AS version, clock_timestamp() AS n""";
 
-	// Most keys are new. For a record that is not free, neither this statement nor the
-	// next one takes a lock or writes to the log.
-	private static final String CLAIM_NEW = """
-			WITH got AS (
-			  INSERT INTO %1$s
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
-			     version, decided_version)
-			  SELECT :id::uuid, :scope::text, :key::text, c.state, 1, 1, :token::uuid, :fingerprint::bytea,
-			    c.n + :lease::bigint * interval '1 ms', c.n, c.n + :retention::bigint * interval '1 ms',
-			    CASE WHEN c.state = 'C' THEN c.n END, c.version, CASE WHEN c.state = 'C' THEN c.version END
-			  FROM (SELECT clock_timestamp() AS n, :state::text::"char" AS state, :version::bigint AS version) c
-			  ON CONFLICT (id) DO NOTHING
-			  RETURNING fence, attempt)
-			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
-			  NULL::bigint AS decided_version
-			FROM got
-			UNION ALL
-			SELECT r.state::text, r.fence, r.attempt, r.fingerprint, r.result,
-			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint, r.decided_version
-			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i
-			WHERE r.id = :id AND NOT EXISTS (SELECT FROM got) AND NOT (%2$s OR %3$s)""";
-
-	private static final String READ = """
-			SELECT r.state::text AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
-			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms, r.decided_version
-			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i
-			WHERE r.id = :id AND NOT (%2$s OR %3$s)""";
-
-	private static final String LOOK_UP = """
-			SELECT CASE WHEN %2$s OR %3$s THEN 'A' ELSE r.state::text END AS outcome,
-			  CASE WHEN %3$s OR NOT %2$s THEN r.fence ELSE r.fence + 1 END AS fence,
-			  CASE WHEN %3$s OR NOT %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
-			  r.fingerprint, r.result,
-			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms, r.decided_version
-			FROM %1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i WHERE r.id = :id""";
-
-	private static final String CLAIM = """
-			WITH i AS MATERIALIZED (
-			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :state::text::"char" AS state, :token::uuid AS token,
-			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease, :version::bigint AS version,
-			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n),
-			cur AS MATERIALIZED (
-			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
-			    %2$s
-			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
-			got AS (
-			  INSERT INTO %1$s AS r
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
-			     version, decided_version)
-			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
-			    version, CASE WHEN state = 'C' THEN version END
-			  FROM cur WHERE claimable
-			  %3$s
-			  RETURNING r.fence, r.attempt)
-			SELECT 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
-			  NULL::bigint AS decided_version
-			FROM got
-			UNION ALL
-			SELECT known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
-			FROM cur WHERE NOT claimable""";
+	private static final String STATE = ":state::text::\"char\"";
 
 	private static final String REQUESTS = """
 			WITH c AS MATERIALIZED (
@@ -128,120 +51,137 @@ final class PostgresRecordSql {
 			  WHERE c.wait IS NOT NULL),
 			""";
 
-	// It restores the session's lock_timeout after all rows have been written:
-	// RETURNING would restore it at the first one.
-	private static final String RESTORE_LOCK_TIMEOUT = """
-			done AS MATERIALIZED (
-			  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
-			  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
-			SELECT id, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
+	private static final String CURRENT = """
+			cur AS MATERIALIZED (
+			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
+			    (r.id IS NULL OR\s"""
+			+ CLAIMABLE + """
+					) AS claimable
+					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
+					""";
+
+	private static final String INSERT_CLAIM = """
+			got AS (
+			  INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at,
+			    completed_at, version, decided_version)
+			  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
+			    version, CASE WHEN state = 'C' THEN version END
+			  FROM\s""";
+
+	private static final String UNLESS_KNOWN = " ON CONFLICT (id) DO NOTHING RETURNING r.fence, r.attempt";
+
+	// Checks again whether the record is free, because it is locked only now. An
+	// owner that repeats its claim keeps its fence.
+	private static final String TAKE_OVER = """
+
+			ON CONFLICT (id) DO UPDATE SET state = excluded.state, fence = CASE WHEN %2$s THEN r.fence ELSE r.fence + 1 END,
+			  attempt = CASE WHEN %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END,
+			  token = excluded.token, fingerprint = excluded.fingerprint,
+			  lease_until = clock_timestamp() + (excluded.lease_until - excluded.created_at),
+			  expires_at = clock_timestamp() + (excluded.expires_at - excluded.created_at),
+			  completed_at = CASE WHEN excluded.state = 'C' THEN clock_timestamp() END,
+			  version = excluded.version, decided_version = coalesce(excluded.decided_version, r.decided_version),
+			  result = CASE WHEN excluded.state = 'P' AND r.decided_version IS NOT NULL THEN r.result END,
+			  error_type = NULL, error_message = NULL
+			WHERE %1$s OR %2$s RETURNING r.fence, r.attempt"""
+		.formatted(FREE.formatted("excluded"), OWN.formatted("excluded"));
+
+	private static final String ACQUIRED = """
+			'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result, NULL::bigint AS left_ms,
 			  NULL::bigint AS decided_version
 			FROM got
 			UNION ALL
+			""";
+
+	private static final String TAKEN = """
+			known::text, fence, attempt, fingerprint, result,
+			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
+			FROM cur WHERE NOT claimable""";
+
+	private static final String RECORD = """
+			r.state::text AS outcome, r.fence, r.attempt, r.fingerprint, r.result,
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms, r.decided_version
+			FROM\s""";
+
+	private static final String BY_ID = """
+			%1$s r CROSS JOIN (SELECT :token::uuid AS token, :version::bigint AS version) i WHERE r.id = :id""";
+
+	private static final String READ = "SELECT " + RECORD + BY_ID + " AND NOT " + CLAIMABLE;
+
+	private static final String LOOK_UP = """
+			SELECT CASE WHEN %2$s OR %3$s THEN 'A' ELSE r.state::text END AS outcome,
+			  CASE WHEN %3$s OR NOT %2$s THEN r.fence ELSE r.fence + 1 END AS fence,
+			  CASE WHEN %3$s OR NOT %2$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
+			  r.fingerprint, r.result,
+			  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint AS left_ms, r.decided_version
+			FROM\s""" + BY_ID;
+
+	private static final String INSERT = """
+			INSERT INTO %1$s (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at, completed_at,
+			  version, decided_version)
+			SELECT :id::uuid, :scope::text, :key::text, 'C', 1, 1, :fingerprint::bytea, clock_timestamp(),
+			  clock_timestamp() + :retention::bigint * interval '1 ms', clock_timestamp(), v, v
+			FROM (SELECT :version::bigint AS v) i
+			ON CONFLICT (id) DO NOTHING""";
+
+	// Most keys are new. For a record that is not free, neither this statement nor the
+	// next one takes a lock or writes to the log.
+	private static final String CLAIM_NEW = "WITH " + INSERT_CLAIM + "(" + REQUEST.formatted(STATE) + ") i"
+			+ UNLESS_KNOWN + ")\nSELECT " + ACQUIRED + READ + " AND NOT EXISTS (SELECT FROM got)";
+
+	private static final String CLAIM = "WITH i AS MATERIALIZED (" + REQUEST.formatted(STATE) + "),\n" + CURRENT
+			+ INSERT_CLAIM + "cur WHERE claimable" + TAKE_OVER + ")\nSELECT " + ACQUIRED + "SELECT " + TAKEN;
+
+	// It restores the session's lock_timeout after all rows have been written:
+	// RETURNING would restore it at the first one.
+	private static final String RESTORE_LOCK_TIMEOUT = """
+			, r.id),
+			done AS MATERIALIZED (
+			  SELECT set_config('lock_timeout', CASE WHEN g.written >= 0 THEN c.prev END, true) AS restored
+			  FROM c CROSS JOIN (SELECT count(*) AS written FROM got) g)
+			SELECT id,\s""" + ACQUIRED + """
 			SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM done WHERE restored IS NULL
 			UNION ALL
 			""";
 
 	// It reads the records of the keys that it has not inserted, and no others.
-	private static final String INSERT_ALL = REQUESTS
+	private static final String INSERT_ALL = REQUESTS + INSERT_CLAIM + "i ORDER BY id" + UNLESS_KNOWN
+			+ RESTORE_LOCK_TIMEOUT + "SELECT r.id, " + RECORD
 			+ """
-					got AS (
-					  INSERT INTO %1$s
-					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
-					     version, decided_version)
-					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
-					    version, CASE WHEN state = 'C' THEN version END
-					  FROM i ORDER BY id
-					  ON CONFLICT (id) DO NOTHING
-					  RETURNING id, fence, attempt),
-					"""
-			+ RESTORE_LOCK_TIMEOUT
-			+ """
-					SELECT r.id, r.state::text, r.fence, r.attempt, r.fingerprint, r.result,
-					  ceil(extract(epoch FROM r.lease_until - clock_timestamp()) * 1000)::bigint, r.decided_version
-					FROM (SELECT id, token, version FROM i WHERE id NOT IN (SELECT id FROM got) LIMIT (SELECT NULL::bigint)) i
-					  JOIN %1$s r ON r.id = i.id WHERE NOT (%3$s OR %4$s)""";
+					(SELECT id, token, version FROM i WHERE id NOT IN (SELECT id FROM got) LIMIT (SELECT NULL::bigint)) i
+					  JOIN %1$s r ON r.id = i.id WHERE NOT\s"""
+			+ CLAIMABLE;
 
-	private static final String CLAIM_ALL = REQUESTS
-			+ """
-					cur AS MATERIALIZED (
-					  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
-					    %3$s
-					  FROM i LEFT JOIN %1$s r ON r.id = i.id),
-					got AS (
-					  INSERT INTO %1$s AS r
-					    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, completed_at,
-					     version, decided_version)
-					  SELECT id, scope, key, state, 1, 1, token, fp, n + lease, n, n + retention, CASE WHEN state = 'C' THEN n END,
-					    version, CASE WHEN state = 'C' THEN version END
-					  FROM cur WHERE claimable ORDER BY id
-					  %4$s
-					  RETURNING r.id, r.fence, r.attempt),
-					"""
-			+ RESTORE_LOCK_TIMEOUT + """
-					SELECT id, known::text, fence, attempt, fingerprint, result,
-					  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
-					FROM cur WHERE NOT claimable""";
+	private static final String CLAIM_ALL = REQUESTS + CURRENT + INSERT_CLAIM + "cur WHERE claimable ORDER BY id"
+			+ TAKE_OVER + RESTORE_LOCK_TIMEOUT + "SELECT id, " + TAKEN;
+
+	private static final String COMPLETION = """
+			UPDATE %%1$s AS t SET state = 'C', lease_until = NULL,
+			  completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
+			  decided_version = CASE WHEN t.state = 'P' THEN coalesce(t.version, t.decided_version) ELSE t.decided_version END,
+			  result = CASE WHEN t.state = 'P' THEN %s ELSE t.result END
+			""";
 
 	// A settled record matches, too: an owner may repeat its call after an error with
 	// an unknown outcome, which then changes nothing.
-	private static final String COMPLETE = """
-			UPDATE %1$s SET state = 'C', lease_until = NULL,
-			  completed_at = CASE WHEN state = 'P' THEN clock_timestamp() ELSE completed_at END,
-			  decided_version = CASE WHEN state = 'P' THEN coalesce(version, decided_version) ELSE decided_version END,
-			  result = CASE WHEN state = 'P' THEN :result::bytea ELSE result END
-			WHERE id = :id AND token = :token AND state IN ('P', 'C')""";
+	private static final String COMPLETE = COMPLETION.formatted(":result::bytea")
+			+ "WHERE t.id = :id AND t.token = :token AND t.state IN ('P', 'C')";
 
 	// The completion comes first: the claim reads the row that it returns. The time limit
 	// for locks ends with the statement, which is a transaction of its own.
 	private static final String COMPLETE_AND_CLAIM = """
 			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait),
 			done AS (
-			  UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
-			    completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
-			    decided_version = CASE WHEN t.state = 'P' THEN coalesce(t.version, t.decided_version) ELSE t.decided_version END,
-			    result = CASE WHEN t.state = 'P' THEN :result::bytea ELSE t.result END
+			""" + COMPLETION.formatted(":result::bytea") + """
 			  FROM c WHERE c.wait IS NOT NULL AND t.id = :done AND t.token = :donetoken AND t.state IN ('P', 'C')
 			  RETURNING t.id),
-			i AS MATERIALIZED (
-			  SELECT :id::uuid AS id, :scope::text AS scope, :key::text AS key, :token::uuid AS token,
-			    :fingerprint::bytea AS fp, :lease::bigint * interval '1 ms' AS lease, :version::bigint AS version,
-			    :retention::bigint * interval '1 ms' AS retention, clock_timestamp() AS n
-			  FROM done),
-			cur AS MATERIALIZED (
-			  SELECT i.*, r.state AS known, r.fence, r.attempt, r.fingerprint, r.result, r.lease_until, r.decided_version,
-			    %3$s
-			  FROM i LEFT JOIN %1$s r ON r.id = i.id),
-			got AS (
-			  INSERT INTO %1$s AS r
-			    (id, scope, key, state, fence, attempt, token, fingerprint, lease_until, created_at, expires_at, version)
-			  SELECT id, scope, key, 'P', 1, 1, token, fp, n + lease, n, n + retention, version FROM cur WHERE claimable
-			  %4$s
-			  RETURNING r.fence, r.attempt)
-			SELECT true AS settled, 'A' AS outcome, fence, attempt, NULL::bytea AS fingerprint, NULL::bytea AS result,
-			  NULL::bigint AS left_ms, NULL::bigint AS decided_version
-			FROM got
-			UNION ALL
-			SELECT true, known::text, fence, attempt, fingerprint, result,
-			  ceil(extract(epoch FROM lease_until - clock_timestamp()) * 1000)::bigint, decided_version
-			FROM cur WHERE NOT claimable
-			UNION ALL
-			SELECT EXISTS (SELECT FROM done), 'R', NULL, NULL, NULL, NULL, NULL, NULL
-			WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
+			i AS MATERIALIZED (""" + REQUEST.formatted("'P'::\"char\"") + " FROM done),\n" + CURRENT + INSERT_CLAIM
+			+ "cur WHERE claimable" + TAKE_OVER + ")\nSELECT true AS settled, " + ACQUIRED + "SELECT true, " + TAKEN
+			+ """
 
-	private static final String FAIL = """
-			UPDATE %1$s SET state = 'F', lease_until = NULL,
-			  error_type = CASE WHEN state = 'P' THEN :type::text ELSE error_type END,
-			  error_message = CASE WHEN state = 'P' THEN :message::text ELSE error_message END
-			WHERE id = :id AND token = :token AND state IN ('P', 'F')""";
-
-	// A partition is dropped by expires_at, so the value must not be before the end of
-	// the lease. While it is later anyway, the update stays heap-only.
-	private static final String RENEW = """
-			UPDATE %1$s AS t SET (lease_until, expires_at) = (
-			  SELECT l.until, greatest(t.expires_at, l.until)
-			  FROM (SELECT clock_timestamp() + :lease::bigint * interval '1 ms' AS until) l)
-			WHERE id = :id AND token = :token AND state = 'P'""";
+					UNION ALL
+					SELECT EXISTS (SELECT FROM done), 'R', NULL, NULL, NULL, NULL, NULL, NULL
+					WHERE NOT EXISTS (SELECT FROM got) AND NOT EXISTS (SELECT FROM cur WHERE NOT claimable)""";
 
 	// Locks the records that the caller owns.
 	private static final String HELD = """
@@ -253,12 +193,8 @@ final class PostgresRecordSql {
 			  WHERE r.state IN (%6$s) AND c.wait IS NOT NULL ORDER BY r.id FOR UPDATE OF r %7$s)
 			""";
 
-	private static final String COMPLETE_HELD = """
-			UPDATE %1$s AS t SET state = 'C', lease_until = NULL,
-			  completed_at = CASE WHEN t.state = 'P' THEN clock_timestamp() ELSE t.completed_at END,
-			  decided_version = CASE WHEN t.state = 'P' THEN coalesce(t.version, t.decided_version) ELSE t.decided_version END,
-			  result = CASE WHEN t.state = 'P' THEN held.result ELSE t.result END
-			FROM held WHERE t.id = held.id RETURNING t.token""";
+	private static final String COMPLETE_HELD = COMPLETION.formatted("held.result")
+			+ "FROM held WHERE t.id = held.id RETURNING t.token";
 
 	private static final String FAIL_HELD = """
 			UPDATE %1$s AS t SET state = 'F', lease_until = NULL,
@@ -271,6 +207,8 @@ final class PostgresRecordSql {
 			  attempt = CASE WHEN t.state = 'P' THEN t.attempt - 1 ELSE t.attempt END
 			FROM held WHERE t.id = held.id RETURNING t.token""";
 
+	// A partition is dropped by expires_at, so the value must not be before the end of
+	// the lease. While it is later anyway, the update stays heap-only.
 	private static final String RENEW_HELD = """
 			UPDATE %1$s AS t SET (lease_until, expires_at) = (
 			  SELECT l.until, greatest(t.expires_at, l.until)
@@ -296,17 +234,8 @@ final class PostgresRecordSql {
 			  version = excluded.version, result = CASE WHEN r.decided_version IS NOT NULL THEN r.result END,
 			  attempt = CASE WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END, fingerprint = excluded.fingerprint, completed_at = NULL,
 			  expires_at = excluded.expires_at, error_type = excluded.error_type, error_message = excluded.error_message
-			WHERE %s"""
-		.formatted(FREE.formatted("excluded"));
-
-	private static final String NOTE_FAILURE = """
-			WITH c AS MATERIALIZED (SELECT set_config('lock_timeout', '%2$s', true) AS wait)
-			INSERT INTO %1$s AS r (id, scope, key, state, fence, attempt, fingerprint, created_at, expires_at,
-			  error_type, error_message, version)
-			SELECT :id::uuid, :scope::text, :key::text, 'F', 1, 1, :fingerprint::bytea, clock_timestamp(),
-			  clock_timestamp() + :retention::bigint * interval '1 ms', :type::text, :message::text, :version::bigint
-			FROM c WHERE c.wait IS NOT NULL
-			%3$s""";
+			WHERE\s"""
+			+ FREE.formatted("excluded");
 
 	private static final String NOTE_FAILURES = """
 			WITH c AS MATERIALIZED (
@@ -319,8 +248,8 @@ final class PostgresRecordSql {
 			    :version::bigint[])
 			  AS u(id, scope, key, fp, retention, version)
 			WHERE c.wait IS NOT NULL ORDER BY u.id
-			%3$s
-			RETURNING r.id""";
+			"""
+			+ FAIL_OVER + " RETURNING r.id";
 
 	private static final String STORE_RESULTS = """
 			UPDATE %1$s AS t SET result = u.result
@@ -332,14 +261,12 @@ final class PostgresRecordSql {
 	// now(), because the index cannot be used with clock_timestamp().
 	private static final String EXPIRED = "expires_at <= now() AND NOT (state = 'P' AND lease_until > now())";
 
-	// It checks the condition twice, because other rows have the same ctid if the
-	// table has been partitioned in the meantime.
 	private static final String DELETE_EXPIRED = """
 			WITH batch AS MATERIALIZED (
 			  SELECT ctid FROM %1$s WHERE %2$s AND expires_at <= now() - :patience::bigint * interval '1 ms'
 			    AND expires_at >= coalesce(:reached::timestamptz, '-infinity')
 			  ORDER BY expires_at LIMIT :limit FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch)) AND %2$s RETURNING expires_at)
+			gone AS (DELETE FROM %1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM batch)) RETURNING expires_at)
 			SELECT count(*), max(expires_at) FROM gone""";
 
 	private static final String BACKLOG = """
@@ -366,8 +293,8 @@ final class PostgresRecordSql {
 		String aheadWait = lockWait.dividedBy(10).toMillis() + "ms";
 		StatementLimit limit = new StatementLimit(lockWait);
 		return of(table, lockWait, limit)
-			.add(Name.COMPLETE_AND_CLAIM, limit, COMPLETE_AND_CLAIM.formatted(table, aheadWait, CLAIMABLE, TAKE_OVER))
-			.add(Name.READ, READ.formatted(table, FREE_FOR, OWN.formatted("i")));
+			.add(Name.COMPLETE_AND_CLAIM, limit, COMPLETE_AND_CLAIM.formatted(table, aheadWait))
+			.add(Name.READ, READ.formatted(table));
 	}
 
 	// The statements that are the same for a single and for a partitioned table.
@@ -381,23 +308,18 @@ final class PostgresRecordSql {
 		// The waits for several keys of a batch may add up.
 		String batchWait = lockWait.dividedBy(4).toMillis() + "ms";
 		return new RecordSql(table, now).add(Name.INSERT, limit, INSERT.formatted(table))
-			.add(Name.CLAIM, limit, CLAIM_NEW.formatted(table, FREE_FOR, OWN.formatted("i")),
-					CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
-			.add(Name.CLAIM_KNOWN, limit, CLAIM.formatted(table, CLAIMABLE, TAKE_OVER))
-			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait, FREE_FOR, OWN.formatted("i")))
-			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait, CLAIMABLE, TAKE_OVER))
-			.add(Name.LOOK_UP, LOOK_UP.formatted(table, FREE_FOR, OWN.formatted("i")))
+			.add(Name.CLAIM, limit, CLAIM_NEW.formatted(table), CLAIM.formatted(table))
+			.add(Name.CLAIM_KNOWN, limit, CLAIM.formatted(table))
+			.add(Name.INSERT_ALL, INSERT_ALL.formatted(table, batchWait))
+			.add(Name.CLAIM_ALL, CLAIM_ALL.formatted(table, batchWait))
+			.add(Name.LOOK_UP, LOOK_UP.formatted(table, FREE_FOR, OWN_FOR))
 			.add(Name.COMPLETE, COMPLETE.formatted(table))
 			.add(Name.COMPLETE_ALL, held(COMPLETE_HELD, table, batchWait, "result", "bytea", "'P', 'C'"))
-			.add(Name.FAIL, FAIL.formatted(table))
 			.add(Name.FAIL_ALL, held(FAIL_HELD, table, batchWait, "", "", "'P', 'F'"))
 			.add(Name.RELEASE_ALL, held(RELEASE_HELD, table, batchWait, "", "", "'P', 'F'"))
-			.add(Name.RENEW, RENEW.formatted(table))
 			.add(Name.RENEW_ALL, held(RENEW_HELD, table, batchWait, "lease", "bigint", "'P'"))
 			.add(Name.RESTORE, RESTORE.formatted(table, wait))
-			.add(Name.NOTE_FAILURE, NOTE_FAILURE.formatted(table, wait, FAIL_OVER))
-			.add(Name.NOTE_FAILURES, NOTE_FAILURES.formatted(table, batchWait, FAIL_OVER),
-					NOTE_FAILURES.formatted(table, "1ms", FAIL_OVER))
+			.add(Name.NOTE_FAILURES, NOTE_FAILURES.formatted(table, batchWait), NOTE_FAILURES.formatted(table, "1ms"))
 			.add(Name.STORE_RESULTS, STORE_RESULTS.formatted(table))
 			.add(Name.KNOWN, KNOWN.formatted(table))
 			.add(Name.DELETE_EXPIRED, DELETE_EXPIRED.formatted(table, EXPIRED))

@@ -16,21 +16,11 @@ import org.springframework.util.Assert;
  */
 final class RecordSql {
 
-	private static final String FIND = """
-			SELECT state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message,
-			  decided_version
-			FROM %1$s WHERE id = :id""";
-
 	static final String RECORD = """
 			id, state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message,
 			  decided_version""";
 
 	private static final String FIND_ALL = "SELECT " + RECORD + " FROM %1$s WHERE id = ANY(CAST(:id AS uuid ARRAY))";
-
-	private static final String RELEASE = """
-			UPDATE %1$s SET state = 'F', lease_until = NULL,
-			  attempt = CASE WHEN state = 'P' THEN attempt - 1 ELSE attempt END
-			WHERE id = :id AND token = :token AND state IN ('P', 'F')""";
 
 	private static final String BEFORE = "expires_at <= :before AND (expires_at < :before OR id < :beforeid)";
 
@@ -87,9 +77,7 @@ final class RecordSql {
 	// Create the statements that are the same in all databases.
 	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
 		this.types = types;
-		add(Name.FIND, FIND.formatted(table));
 		add(Name.FIND_ALL, FIND_ALL.formatted(table));
-		add(Name.RELEASE, RELEASE.formatted(table));
 		add(Name.STORE_RESULT, "UPDATE %1$s SET result = :result WHERE id = :id".formatted(table));
 		add(Name.BOUND, BOUND.formatted(table));
 		add(Name.OVERVIEW, OVERVIEW.formatted(table, now));
@@ -200,28 +188,17 @@ final class RecordSql {
 		// Absent if one statement cannot do both.
 		COMPLETE_AND_CLAIM,
 
-		// Records the failure of a claim. Parameters 'type' and 'message'.
-		FAIL,
-
 		// Records one failure for several claims. Parameters 'type' and 'message',
 		// one value each.
 		FAIL_ALL,
 
-		RELEASE,
-
 		RELEASE_ALL,
-
-		RENEW,
 
 		RENEW_ALL,
 
 		// Inserts a claim or renews it, and changes or returns a row if it did.
 		// Parameters 'fence' and 'attempt'.
 		RESTORE,
-
-		// Records a failure unless another consumer has claimed the key. Parameters
-		// 'type' and 'message'.
-		NOTE_FAILURE,
 
 		// Records one failure for several keys that are free and returns their ids.
 		// Parameters 'type' and 'message', one value each. The last statement is run
@@ -243,12 +220,7 @@ final class RecordSql {
 		// Returns the ids of the records that exist. Column: id.
 		KNOWN,
 
-		// Reads a record. Columns: state, fence, attempt, lease_until, created_at,
-		// expires_at, completed_at, error_type, error_message.
-		FIND,
-
-		// Reads several records. Parameter 'id', the ids. Columns: id and those
-		// of FIND.
+		// Reads records. Parameter 'id', the ids.
 		FIND_ALL,
 
 		// Deletes a batch of expired records. Parameters: 'patience', the time in

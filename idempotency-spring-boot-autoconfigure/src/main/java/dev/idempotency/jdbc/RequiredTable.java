@@ -1,6 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -25,37 +24,52 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 	private static final List<String> ALL = List.of("SELECT", "INSERT", "UPDATE", "DELETE");
 
-	private static final List<Column> RECORD = List.of(Column.inserted("id", Type.UUID),
-			Column.inserted("scope", Type.TEXT), Column.inserted("key", Type.TEXT),
-			Column.inserted("state", Type.LETTER), Column.inserted("fence", Type.INTEGER),
-			Column.inserted("attempt", Type.INTEGER), Column.optional("token", Type.UUID),
-			Column.optional("fingerprint", Type.BYTES), Column.optional("lease_until", Type.TIME),
-			Column.inserted("created_at", Type.TIME), Column.inserted("expires_at", Type.TIME),
-			Column.optional("result", Type.BYTES), Column.optional("error_type", Type.TEXT),
-			Column.optional("error_message", Type.TEXT), Column.optional("completed_at", Type.TIME),
-			Column.optional("version", Type.LONG), Column.optional("decided_version", Type.LONG));
+	private static final List<Column> RECORD = columns(inserted(Type.UUID, "id"), inserted(Type.TEXT, "scope", "key"),
+			inserted(Type.LETTER, "state"), inserted(Type.INTEGER, "fence", "attempt"),
+			inserted(Type.TIME, "created_at", "expires_at"), optional(Type.UUID, "token"),
+			optional(Type.BYTES, "fingerprint", "result"), optional(Type.TIME, "lease_until", "completed_at"),
+			optional(Type.TEXT, "error_type", "error_message"), optional(Type.LONG, "version", "decided_version"));
 
-	private static final List<Column> PERIOD = List.of(Column.inserted("period", Type.INTEGER),
-			Column.optional("closing", Type.INTEGER), Column.inserted("since", Type.TIME));
+	private static final List<Column> PERIOD = columns(inserted(Type.INTEGER, "period"), inserted(Type.TIME, "since"),
+			optional(Type.INTEGER, "closing"));
 
-	private static final List<Column> OFFSET = List.of(Column.inserted("id", Type.UUID),
-			Column.inserted("scope", Type.TEXT), Column.inserted("topic", Type.TEXT),
-			Column.inserted("topic_partition", Type.INTEGER), Column.inserted("topic_id", Type.UUID),
-			Column.inserted("last_offset", Type.LONG), Column.optional("previous_offset", Type.LONG),
-			Column.inserted("updated_at", Type.TIME));
+	private static final List<Column> OFFSET = columns(inserted(Type.UUID, "id", "topic_id"),
+			inserted(Type.TEXT, "scope", "topic"), inserted(Type.INTEGER, "topic_partition"),
+			inserted(Type.LONG, "last_offset"), inserted(Type.TIME, "updated_at"),
+			optional(Type.LONG, "previous_offset"));
 
-	private static final List<Column> MESSAGE = List.of(Column.inserted("id", Type.UUID),
-			Column.generated("position", Type.LONG), Column.inserted("lane", Type.SHORT),
-			Column.inserted("aggregatetype", Type.TEXT), Column.inserted("aggregateid", Type.TEXT),
-			Column.inserted("type", Type.TEXT), Column.inserted("topic", Type.TEXT),
-			Column.optional("message_key", Type.BYTES), Column.optional("payload", Type.BYTES),
-			Column.optional("headers", Type.TEXT), Column.inserted("idempotency_key", Type.TEXT),
-			Column.generated("created_at", Type.TIME), Column.optional("published_at", Type.TIME),
-			Column.generated("attempts", Type.INTEGER), Column.optional("next_attempt_at", Type.TIME),
-			Column.optional("set_aside_at", Type.TIME), Column.optional("error_type", Type.TEXT),
-			Column.optional("error_message", Type.TEXT), Column.optional("blocked_by", Type.UUID));
+	private static final List<Column> MESSAGE = columns(inserted(Type.UUID, "id"), inserted(Type.SHORT, "lane"),
+			inserted(Type.TEXT, "aggregatetype", "aggregateid", "type", "topic", "idempotency_key"),
+			generated(Type.LONG, "position"), generated(Type.TIME, "created_at"), generated(Type.INTEGER, "attempts"),
+			optional(Type.BYTES, "message_key", "payload"), optional(Type.UUID, "blocked_by"),
+			optional(Type.TEXT, "headers", "error_type", "error_message"),
+			optional(Type.TIME, "published_at", "next_attempt_at", "set_aside_at"));
 
-	private static final List<Column> LANE = List.of(Column.inserted("lane", Type.SHORT));
+	private static final List<Column> LANE = columns(inserted(Type.SHORT, "lane"));
+
+	@SafeVarargs
+	private static List<Column> columns(Stream<Column>... columns) {
+		return Stream.of(columns).flatMap((some) -> some).toList();
+	}
+
+	// Every insert sets the columns.
+	private static Stream<Column> inserted(Type type, String... names) {
+		return columns(type, Value.INSERTED, names);
+	}
+
+	// Only some statements set the columns, which are null otherwise.
+	private static Stream<Column> optional(Type type, String... names) {
+		return columns(type, Value.OPTIONAL, names);
+	}
+
+	// The database sets the columns by a default or an identity. No insert names them.
+	private static Stream<Column> generated(Type type, String... names) {
+		return columns(type, Value.GENERATED, names);
+	}
+
+	private static Stream<Column> columns(Type type, Value value, String... names) {
+		return Stream.of(names).map((name) -> new Column(name, type, value));
+	}
 
 	// The tables of the records and of the marks of processed offsets.
 	static List<RequiredTable> ofRecords(TableName table, Layout layout) {
@@ -63,8 +77,7 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 		if (layout == Layout.SINGLE) {
 			return List.of(new RequiredTable(table.table(), RECORD, ALL), offsets);
 		}
-		List<Column> columns = new ArrayList<>(RECORD);
-		columns.add(Column.inserted("period", Type.INTEGER));
+		List<Column> columns = columns(RECORD.stream(), inserted(Type.INTEGER, "period"));
 		return List.of(new RequiredTable(table.table(), columns, ALL),
 				new RequiredTable(table.table() + "_period", PERIOD, List.of("SELECT")), offsets);
 	}
@@ -74,12 +87,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 				// A relay locks rows of this table.
 				new RequiredTable(table.table() + "_lane", LANE,
 						onlySends ? List.of("SELECT") : List.of("SELECT", "UPDATE")));
-	}
-
-	// Whether a table with all columns exists.
-	boolean isIn(Map<String, Map<String, FoundColumn>> found) {
-		Map<String, FoundColumn> existing = found.getOrDefault(this.name, Map.of());
-		return this.columns.stream().allMatch((column) -> existing.containsKey(column.name()));
 	}
 
 	// The reasons why statements would fail.
@@ -106,18 +113,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	 */
 	record Column(String name, Type type, Value value) {
 
-		static Column inserted(String name, Type type) {
-			return new Column(name, type, Value.INSERTED);
-		}
-
-		static Column optional(String name, Type type) {
-			return new Column(name, type, Value.OPTIONAL);
-		}
-
-		static Column generated(String name, Type type) {
-			return new Column(name, type, Value.GENERATED);
-		}
-
 		@Nullable String problem(@Nullable FoundColumn found, Function<Type, String> names) {
 			if (found == null) {
 				return "its column '" + this.name + "' is missing";
@@ -140,15 +135,7 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	 */
 	enum Value {
 
-		// Every insert sets the column.
-		INSERTED,
-
-		// Only some statements set the column, which is null otherwise.
-		OPTIONAL,
-
-		// The database sets the column by a default or an identity. No insert
-		// names it.
-		GENERATED
+		INSERTED, OPTIONAL, GENERATED
 
 	}
 

@@ -106,8 +106,8 @@ class IdempotencyJdbcAutoConfigurationTests {
 		start(this.runner.withPropertyValues("idempotency.jdbc.layout=partitioned",
 				"idempotency.jdbc.schema=validate"));
 		assertThat(Contexts.failure(this.runner).getDescription())
-			.isEqualTo("The idempotency table 'idempotency_record' is partitioned, but 'idempotency.jdbc.layout' is "
-					+ "'single'.");
+			.isEqualTo("'idempotency.jdbc.layout' is 'single', but the idempotency table 'idempotency_record' is "
+					+ "partitioned.");
 	}
 
 	@Test

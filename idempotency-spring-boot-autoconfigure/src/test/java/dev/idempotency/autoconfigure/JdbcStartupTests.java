@@ -235,18 +235,23 @@ class JdbcStartupTests {
 			.isEqualTo(Servers.postgres().username());
 	}
 
-	// The tables were created by a version that did not support the annotation.
 	@Test
-	void migrationRunsWithTheUserOfTheStoreWhenThatUserOwnsTheTables() {
+	void migrationIsRefusedWhenItsUserCannotReadTheHistory() {
 		String migrator = Servers.unique("migrator");
 		this.jdbc.execute("CREATE ROLE " + migrator + " LOGIN PASSWORD '" + migrator + "'");
 		this.jdbc.execute("GRANT CREATE ON SCHEMA public TO " + migrator + ", " + LOGIN);
 		DriverManagerDataSource user = new DriverManagerDataSource(this.database, LOGIN, LOGIN);
 		JdbcSchemaMigration.migrate(user, TABLE);
-		JdbcSchemaMigration.migrateOutbox(user, OUTBOX);
-		this.jdbc.execute("DROP TABLE idempotency_record_schema_history");
-		assertStarts(login("migrating.user=" + migrator, "idempotency.outbox.enabled=true")
-			.withUserConfiguration(Migrating.class));
+		ApplicationContextRunner migrating = login("migrating.user=" + migrator).withUserConfiguration(Migrating.class);
+		assertRefused(migrating,
+				"The database user '" + migrator
+						+ "' may not migrate the table 'idempotency_record': it cannot read its "
+						+ "history 'idempotency_record_schema_history'.",
+				"Migrate with another user, whose DataSource bean is annotated with @FlywayDataSource; or let the owner of "
+						+ "the schema run the scripts in 'dev/idempotency/jdbc/postgresql', and set "
+						+ "'idempotency.jdbc.schema' to 'validate'.");
+		this.jdbc.execute("ALTER TABLE idempotency_record_schema_history OWNER TO " + migrator);
+		assertStarts(migrating);
 	}
 
 	@Test

@@ -85,12 +85,11 @@ class H2SchemaTests {
 
 	@Test
 	@Tag("promise-12")
-	void errorOfAScriptIsReported() {
+	void tableOfAnotherProgramIsRefused() {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
 			new JdbcTemplate(pool).execute("CREATE TABLE records (something integer)");
-			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaMigration.migrate(pool, "records"))
-				.withMessageContaining("already exists");
+			assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> claim(pool, "records"))
+				.withMessageContaining("The table 'records' cannot be used: its column 'id' is missing");
 		}
 	}
 
