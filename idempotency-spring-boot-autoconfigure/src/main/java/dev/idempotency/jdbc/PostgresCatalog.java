@@ -123,7 +123,8 @@ final class PostgresCatalog extends Catalog {
 		if (found != this.layout) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.jdbc.layout' is '" + property(this.layout) + "', but the idempotency table '"
-							+ table.table() + "' is " + ((found == Layout.SINGLE) ? "not " : "") + "partitioned.",
+							+ table.table()
+							+ ((found == Layout.SINGLE) ? "' is not partitioned." : "' is partitioned."),
 					"Set 'idempotency.jdbc.layout' to '" + property(found)
 							+ "'. Or name a table that does not exist, and "
 							+ "move the keys to it with 'migrate-from'.");

@@ -221,8 +221,7 @@ class MySqlStoreTests {
 		assertThat(west.find(key).orElseThrow().createdAt()).isBetween(Instant.now().minusSeconds(60),
 				Instant.now().plusSeconds(60));
 		assertThat(east.find(key)).isEqualTo(west.find(key));
-		assertThat(west.records().orElseThrow().overview().scopes())
-			.filteredOn((scope) -> scope.name().equals("zones"))
+		assertThat(west.records().orElseThrow().overview().scopes()).filteredOn((scope) -> scope.name().equals("zones"))
 			.singleElement()
 			.satisfies((scope) -> assertThat(scope.stuck()).isZero());
 		assertThat(west.deleteExpired(10, Duration.ZERO)).isZero();
