@@ -48,10 +48,8 @@ class TracedListeners {
 	}
 
 	// Each of the two consumers has its own partition. In a group, the one partition that
-	// has
-	// records could move from one to the other between two attempts, which are then
-	// counted
-	// from one again.
+	// has records could move from one to the other between two attempts, which are then
+	// counted from one again.
 	@Transactional
 	@KafkaListener(id = "proxied", groupId = "${prefix}-proxied", concurrency = "2",
 			topicPartitions = @TopicPartition(topic = "${prefix}-proxied", partitions = { "0", "1" }))
