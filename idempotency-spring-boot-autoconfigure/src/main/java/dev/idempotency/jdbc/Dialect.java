@@ -14,7 +14,9 @@ import org.jspecify.annotations.Nullable;
  */
 interface Dialect {
 
-	// The classes of the standard for data, constraints, syntax and access rules.
+	/**
+	 * The classes of the standard for data, constraints, syntax and access rules.
+	 */
 	Set<String> PERMANENT = Set.of("22", "23", "42");
 
 	RecordSql records(TableName table, Duration lockWait);
