@@ -46,7 +46,12 @@ final class CrashRun implements AutoCloseable {
 			List.of("first", "second", "third").forEach((key) -> Kafka.send(topic(point), key, key));
 		}
 		this.effects.create();
-		try (ChildProcess first = app().with("crash", true).fork()) {
+		// Long enough that a slow machine does not end the session of the first process.
+		// That of the second one is longer: its records would run again.
+		try (ChildProcess first = app().with("crash", true)
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 5000)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000)
+			.fork()) {
 			await().atMost(PATIENCE)
 				.untilAsserted(() -> assertThat(first.lines()).containsAll(this.shape.linesBeforeCrash()));
 		}
@@ -71,11 +76,7 @@ final class CrashRun implements AutoCloseable {
 		return this.shape.configure(TestApp.of(CrashingApp.class, this.shape.listeners()))
 			.database(this.database)
 			.with("topic", this.topic)
-			.with("lease", LEASE.toSeconds() + "s")
-			// Long enough that a slow machine does not end the session of the first
-			// process.
-			.with("spring.kafka.consumer.properties.session.timeout.ms", 5000)
-			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+			.with("lease", LEASE.toSeconds() + "s");
 	}
 
 	String topic(String point) {
