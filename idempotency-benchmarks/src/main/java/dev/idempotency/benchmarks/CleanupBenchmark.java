@@ -22,7 +22,7 @@ import dev.idempotency.benchmarks.CleanupLoad.Latencies;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
-import dev.idempotency.template.OperationObserver;
+import dev.idempotency.template.Observers;
 
 /**
  * Measures the effect of the cleanup on a running load, with five million records of
@@ -95,8 +95,7 @@ public final class CleanupBenchmark {
 		List<Double> deleted = new ArrayList<>();
 		for (int i = 0; i < 5; i++) {
 			without.add(load.run(executor, Duration.ofSeconds(8)));
-			CleanupJob job = new CleanupJob(store, settings, new OperationObserver() {
-			});
+			CleanupJob job = new CleanupJob(store, settings, Observers.none());
 			long start = System.nanoTime();
 			CompletableFuture<Integer> running = CompletableFuture.supplyAsync(job::runOnce, executor);
 			during.add(load.run(executor, Duration.ofSeconds(8)));
