@@ -100,8 +100,8 @@ class ArchitectureTests {
 				.resideInAPackage(ROOT + ".stream..")
 				.should()
 				.onlyDependOnClassesThat(JavaClass.Predicates.resideOutsideOfPackage(ROOT + "..")
-					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".listener",
-							ROOT + ".listener.springkafka", ROOT + ".stream.."))),
+					.or(JavaClass.Predicates.resideInAnyPackage(ROOT, ROOT + ".listener.function",
+							ROOT + ".listener.setup", ROOT + ".listener.springkafka", ROOT + ".stream.."))),
 
 			// One door to the hidden members of other libraries.
 			noClasses().that()
@@ -174,7 +174,7 @@ class ArchitectureTests {
 					|| type.getAllRawSuperclasses().stream().anyMatch(springKafka))
 			.extracting(JavaClass::getSimpleName)
 			.containsExactlyInAnyOrder(
-					// DecoratorTests
+					// DecoratorTests and ContainerProtectionTests
 					"AttemptAware", "AsyncDelivery", "BatchPolls", "Batches", "BlockedAwareAfterRollbackProcessor",
 					"BlockedAwareErrorHandler", "DelegatingAcknowledgment", "DeliveryListener", "HeldAcknowledgment",
 					"ProtectingFactory", "RecordPolls", "Records",

@@ -11,9 +11,9 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.listener.IdempotentListenerConfiguration;
-import dev.idempotency.listener.ListenerSettingsFactory;
-import dev.idempotency.listener.ListenerSettingsFactory.ListenerStore;
+import dev.idempotency.listener.setup.IdempotentListenerConfiguration;
+import dev.idempotency.listener.setup.ListenerSettingsFactory;
+import dev.idempotency.listener.setup.ListenerSettingsFactory.ListenerStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.Observers;
 import dev.idempotency.template.Serialization;

@@ -21,7 +21,7 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 				"getStatus");
 		// Kafka's clients create these by their classes.
 		hints.reflection()
-			.registerTypeIfPresent(classLoader, "dev.idempotency.listener.PolledRecordsInterceptor",
+			.registerTypeIfPresent(classLoader, "dev.idempotency.listener.delivery.PolledRecordsInterceptor",
 					MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS)
 			.registerTypeIfPresent(classLoader, "dev.idempotency.producer.IdempotencyKeyInterceptor",
 					MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS);

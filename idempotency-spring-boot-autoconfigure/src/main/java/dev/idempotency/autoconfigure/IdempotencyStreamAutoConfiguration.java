@@ -4,7 +4,7 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Import;
 
-import dev.idempotency.listener.IdempotentFunctionConfiguration;
+import dev.idempotency.listener.function.IdempotentFunctionConfiguration;
 import dev.idempotency.stream.IdempotentStreamConfiguration;
 
 /**

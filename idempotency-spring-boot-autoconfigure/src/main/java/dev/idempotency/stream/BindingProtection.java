@@ -3,6 +3,7 @@ package dev.idempotency.stream;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
@@ -24,8 +25,9 @@ import org.springframework.integration.support.context.NamedComponent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.listener.FunctionProtection;
-import dev.idempotency.listener.IdempotentFunction;
+import dev.idempotency.listener.function.FunctionProtection;
+import dev.idempotency.listener.function.IdempotentFunction;
+import dev.idempotency.listener.setup.ContainerProtection;
 import dev.idempotency.listener.springkafka.BindingRetries;
 
 /**
@@ -39,14 +41,20 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	private final ObjectProvider<FunctionProtection> functions;
 
+	private final ObjectProvider<ContainerProtection> containers;
+
 	private final ListableBeanFactory beanFactory;
 
 	private final Set<String> protectedBindings = ConcurrentHashMap.newKeySet();
 
+	private final Set<String> protectedFunctions = ConcurrentHashMap.newKeySet();
+
 	private volatile @Nullable IdempotencyConfigurationException failure;
 
-	BindingProtection(ObjectProvider<FunctionProtection> functions, ListableBeanFactory beanFactory) {
+	BindingProtection(ObjectProvider<FunctionProtection> functions, ObjectProvider<ContainerProtection> containers,
+			ListableBeanFactory beanFactory) {
 		this.functions = functions;
+		this.containers = containers;
 		this.beanFactory = beanFactory;
 	}
 
@@ -70,7 +78,8 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 			IdempotentFunction function = function(binding);
 			if (function != null) {
 				check(function, binding, group, properties);
-				this.functions.getObject().protect(container, function);
+				this.containers.getObject().protect(container, function);
+				this.protectedFunctions.add(function.name());
 				this.protectedBindings.add(binding);
 			}
 		}
@@ -125,6 +134,13 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 							+ "setting them in a BinderCustomizer.");
 			throw this.failure;
 		}
+	}
+
+	// The names of the idempotent function beans whose container is not protected.
+	Set<String> unprotected() {
+		Set<String> names = new TreeSet<>(this.functions.getObject().names());
+		names.removeAll(this.protectedFunctions);
+		return names;
 	}
 
 	void rethrowFailure() {

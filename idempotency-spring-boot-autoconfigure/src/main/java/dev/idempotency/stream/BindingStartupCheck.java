@@ -9,8 +9,6 @@ import org.springframework.cloud.stream.binder.BindingCreatedEvent;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
 
-import dev.idempotency.listener.FunctionProtection;
-
 /**
  * Fails the start of an application with a function that cannot be protected, because the
  * binding service only logs exceptions. Runs after the inputs are bound.
@@ -24,13 +22,10 @@ final class BindingStartupCheck implements SmartLifecycle, ApplicationListener<B
 
 	private final BindingProtection bindings;
 
-	private final FunctionProtection functions;
-
 	private volatile boolean running;
 
-	BindingStartupCheck(BindingProtection bindings, FunctionProtection functions) {
+	BindingStartupCheck(BindingProtection bindings) {
 		this.bindings = bindings;
-		this.functions = functions;
 	}
 
 	@Override
@@ -45,7 +40,7 @@ final class BindingStartupCheck implements SmartLifecycle, ApplicationListener<B
 	public void start() {
 		this.bindings.rethrowFailure();
 		this.running = true;
-		Set<String> unprotected = this.functions.unprotected();
+		Set<String> unprotected = this.bindings.unprotected();
 		if (!unprotected.isEmpty()) {
 			logger.warn("@Idempotent has no effect on the functions " + unprotected
 					+ ": no binding of a Kafka binder names them in its function definition. Bind each of them to a "

@@ -8,7 +8,7 @@ import org.springframework.core.retry.RetryTemplate;
 import org.springframework.core.retry.Retryable;
 
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.listener.FunctionProtection;
+import dev.idempotency.listener.function.FunctionProtection;
 
 /**
  * Decorates the retry template of a binding. A blocked record is not retried and not

@@ -5,11 +5,12 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-import dev.idempotency.listener.FunctionProtection;
+import dev.idempotency.listener.function.FunctionProtection;
+import dev.idempotency.listener.setup.ContainerProtection;
 
 /**
  * Registers the beans that protect idempotent functions of Spring Cloud Stream. Requires
- * a {@link FunctionProtection} bean.
+ * the beans that protect listeners and functions.
  *
  * @since 0.1.0
  */
@@ -18,13 +19,13 @@ public final class IdempotentStreamConfiguration {
 
 	@Bean
 	static BindingProtection idempotentBindingProtection(ObjectProvider<FunctionProtection> functions,
-			ListableBeanFactory beanFactory) {
-		return new BindingProtection(functions, beanFactory);
+			ObjectProvider<ContainerProtection> containers, ListableBeanFactory beanFactory) {
+		return new BindingProtection(functions, containers, beanFactory);
 	}
 
 	@Bean
-	BindingStartupCheck idempotentBindingStartupCheck(BindingProtection bindings, FunctionProtection functions) {
-		return new BindingStartupCheck(bindings, functions);
+	BindingStartupCheck idempotentBindingStartupCheck(BindingProtection bindings) {
+		return new BindingStartupCheck(bindings);
 	}
 
 }

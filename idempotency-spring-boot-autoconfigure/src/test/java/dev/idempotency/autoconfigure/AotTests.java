@@ -69,7 +69,7 @@ class AotTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "dev.idempotency.listener.PolledRecordsInterceptor",
+	@ValueSource(strings = { "dev.idempotency.listener.delivery.PolledRecordsInterceptor",
 			"dev.idempotency.producer.IdempotencyKeyInterceptor" })
 	void hintsContainTheConstructorsThatKafkaCalls(Class<?> type) throws NoSuchMethodException {
 		assertThat(RuntimeHintsPredicates.reflection().onConstructorInvocation(type.getConstructor()))

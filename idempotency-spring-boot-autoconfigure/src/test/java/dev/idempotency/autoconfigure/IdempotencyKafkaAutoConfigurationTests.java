@@ -6,7 +6,7 @@ import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
-import dev.idempotency.listener.ListenerSettingsFactory;
+import dev.idempotency.listener.setup.ListenerSettingsFactory;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.Contexts;
 

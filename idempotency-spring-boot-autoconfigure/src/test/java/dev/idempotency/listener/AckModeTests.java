@@ -36,7 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link Delivery}: a skipped duplicate is acknowledged in every ack mode.
+ * Tests for {@code Delivery}: a skipped duplicate is acknowledged in every ack mode.
  */
 @Tag("promise-8")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)

@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for asynchronous methods of {@link ProtectedRecordListener}, on a real broker and
+ * Tests for asynchronous methods of {@code ProtectedRecordListener}, on a real broker and
  * PostgreSQL.
  */
 @Order(3)

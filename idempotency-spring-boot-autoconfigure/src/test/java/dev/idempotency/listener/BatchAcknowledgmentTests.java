@@ -29,7 +29,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link BatchAcknowledgment}: an acknowledgment by the method is applied to
+ * Tests for {@code BatchAcknowledgment}: an acknowledgment by the method is applied to
  * the delivered records, and takes effect when they are completed.
  */
 @Tag("promise-8")

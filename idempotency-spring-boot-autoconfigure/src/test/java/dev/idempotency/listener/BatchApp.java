@@ -34,17 +34,17 @@ import static org.awaitility.Awaitility.await;
  * the start arrive in one batch. The topic, group, scope and id of a listener have the
  * same name.
  */
-final class BatchApp implements AutoCloseable {
+public final class BatchApp implements AutoCloseable {
 
 	private final ConfigurableApplicationContext context;
 
 	private final String prefix;
 
-	BatchApp(Class<?> listeners, String mode, String... properties) {
+	public BatchApp(Class<?> listeners, String mode, String... properties) {
 		this(new Class<?>[] { listeners }, mode, properties);
 	}
 
-	BatchApp(Class<?>[] configuration, String mode, String... properties) {
+	public BatchApp(Class<?>[] configuration, String mode, String... properties) {
 		this(Servers.unique("batch"), configuration, mode, properties);
 	}
 
@@ -73,24 +73,24 @@ final class BatchApp implements AutoCloseable {
 	 * @param properties more properties
 	 * @return the instance
 	 */
-	BatchApp another(Class<?> listeners, String mode, String... properties) {
+	public BatchApp another(Class<?> listeners, String mode, String... properties) {
 		return another(new Class<?>[] { listeners }, mode, properties);
 	}
 
-	BatchApp another(Class<?>[] configuration, String mode, String... properties) {
+	public BatchApp another(Class<?>[] configuration, String mode, String... properties) {
 		String url = "spring.datasource.url=" + this.context.getEnvironment().getProperty("spring.datasource.url");
 		return new BatchApp(this.prefix, configuration, mode, StringUtils.addStringToArray(properties, url));
 	}
 
-	<T> T listeners(Class<T> type) {
+	public <T> T listeners(Class<T> type) {
 		return TestApp.target(this.context, type);
 	}
 
-	<T> T bean(Class<T> type) {
+	public <T> T bean(Class<T> type) {
 		return this.context.getBean(type);
 	}
 
-	String name(String listener) {
+	public String name(String listener) {
 		return this.prefix + "-" + listener;
 	}
 
@@ -99,7 +99,7 @@ final class BatchApp implements AutoCloseable {
 	 * @param listener the listener, and its topic
 	 * @param partitions the letters of each partition
 	 */
-	void send(String listener, String... partitions) {
+	public void send(String listener, String... partitions) {
 		Servers.addTopics(partitions.length, name(listener));
 		sendMore(listener, partitions);
 	}
@@ -112,11 +112,11 @@ final class BatchApp implements AutoCloseable {
 		}
 	}
 
-	IdempotencyStore store() {
+	public IdempotencyStore store() {
 		return this.context.getBean(IdempotencyStore.class);
 	}
 
-	IdempotencyKey key(String listener, String letter) {
+	public IdempotencyKey key(String listener, String letter) {
 		return IdempotencyKey.of(name(listener), letter);
 	}
 
@@ -128,7 +128,7 @@ final class BatchApp implements AutoCloseable {
 		return this.context.getBean(IdempotencyTemplate.class).admin().unrecorded().size();
 	}
 
-	ClaimRequest hold(String listener, String letter, Duration lease) {
+	public ClaimRequest hold(String listener, String letter, Duration lease) {
 		ClaimRequest request = new ClaimRequest(key(listener, letter), UUID.randomUUID(), null, lease,
 				Duration.ofHours(1));
 		store().claim(request);
@@ -140,7 +140,7 @@ final class BatchApp implements AutoCloseable {
 				(result != null) ? result.getBytes(StandardCharsets.UTF_8) : null);
 	}
 
-	void start(String listener) {
+	public void start(String listener) {
 		container(listener).start();
 	}
 
@@ -148,7 +148,7 @@ final class BatchApp implements AutoCloseable {
 		return this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener));
 	}
 
-	void stop(String listener) {
+	public void stop(String listener) {
 		this.context.getBean(KafkaListenerEndpointRegistry.class).getListenerContainer(name(listener)).stop();
 	}
 
@@ -164,7 +164,7 @@ final class BatchApp implements AutoCloseable {
 		await().atMost(Duration.ofSeconds(20)).until(() -> isBlocked(listener));
 	}
 
-	void awaitDone(String listener) {
+	public void awaitDone(String listener) {
 		await().atMost(Duration.ofSeconds(40)).untilAsserted(() -> assertThat(lag(listener)).isZero());
 	}
 

@@ -39,7 +39,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link BatchInvocation}: the error handler of the application receives the
+ * Tests for {@code BatchInvocation}: the error handler of the application receives the
  * delivered record for which the method has reported a failure.
  */
 @Tag("promise-1")

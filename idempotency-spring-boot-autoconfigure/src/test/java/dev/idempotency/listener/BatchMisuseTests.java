@@ -33,7 +33,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ProtectedBatchListener}: nothing is lost, whatever a method does with
+ * Tests for {@code ProtectedBatchListener}: nothing is lost, whatever a method does with
  * its batch or reports about it.
  */
 @Tag("promise-1")

@@ -30,7 +30,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ProtectedBatchListener}: the stored results of duplicates are replayed
+ * Tests for {@code ProtectedBatchListener}: the stored results of duplicates are replayed
  * at their positions in the batch.
  */
 @Tag("promise-8")

@@ -21,7 +21,7 @@ import dev.idempotency.testsupport.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ProtectedBatchListener}: a batch of 500 with 20 % duplicates, half of
+ * Tests for {@code ProtectedBatchListener}: a batch of 500 with 20 % duplicates, half of
  * which are copies in the batch, is claimed with one call and completed with one.
  * {@code BatchStatementTests} and {@code RoundTripTests} count what a call sends.
  */

@@ -31,7 +31,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ProtectedBatchListener}: a method receives only the records that are
+ * Tests for {@code ProtectedBatchListener}: a method receives only the records that are
  * due, in all its arguments, whatever their types.
  */
 @Tag("promise-2")

@@ -38,6 +38,7 @@ import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.delivery.PolledRecordsInterceptor;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.testsupport.Kafka;

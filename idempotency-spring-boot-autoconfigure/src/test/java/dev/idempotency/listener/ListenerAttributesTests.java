@@ -15,7 +15,7 @@ import dev.idempotency.testsupport.Logs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerSettingsFactory}: a listener with a wrong attribute does not
+ * Tests for {@code ListenerSettingsFactory}: a listener with a wrong attribute does not
  * start.
  */
 @Tag("promise-12")

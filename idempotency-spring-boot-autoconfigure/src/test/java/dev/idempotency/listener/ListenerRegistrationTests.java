@@ -30,13 +30,14 @@ import org.springframework.messaging.handler.annotation.support.DefaultMessageHa
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.testsupport.Contexts;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerRegistryPostProcessor}: a listener is protected or refused,
+ * Tests for {@code ListenerRegistryPostProcessor}: a listener is protected or refused,
  * however it is registered.
  */
 @Tag("promise-12")

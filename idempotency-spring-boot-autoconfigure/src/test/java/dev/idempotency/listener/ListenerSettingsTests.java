@@ -19,7 +19,7 @@ import dev.idempotency.testsupport.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerSettings}: the settings with which a listener starts.
+ * Tests for {@code ListenerSettings}: the settings with which a listener starts.
  */
 @Tag("promise-12")
 class ListenerSettingsTests {

@@ -33,7 +33,7 @@ import dev.idempotency.testsupport.Logs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link ListenerChecks}, {@link OffsetChoice} and {@link ModeChoice}: a
+ * Tests for {@code ListenerChecks}, {@code OffsetChoice} and {@code ModeChoice}: a
  * listener that cannot be protected does not start.
  */
 @Tag("promise-12")

@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link Delivery}: an acknowledgment by the method takes effect with its
+ * Tests for {@code Delivery}: an acknowledgment by the method takes effect with its
  * completion.
  */
 @Tag("promise-1")

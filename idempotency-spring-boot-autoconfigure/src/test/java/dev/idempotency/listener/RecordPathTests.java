@@ -27,6 +27,7 @@ import org.springframework.kafka.listener.MessageListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.TestDatabase;
 

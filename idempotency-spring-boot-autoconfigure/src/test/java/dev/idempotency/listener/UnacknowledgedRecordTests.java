@@ -41,7 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link ContainerAcknowledgments} and {@link AcknowledgmentCheck}: a record
+ * Tests for {@code ContainerAcknowledgments} and {@code AcknowledgmentCheck}: a record
  * that its method has not acknowledged is not completed.
  */
 @Order(3)

@@ -31,7 +31,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link IdempotentAdvisor}: annotated methods that a container without
+ * Tests for {@code IdempotentAdvisor}: annotated methods that a container without
  * protection calls.
  */
 @Tag("promise-15")

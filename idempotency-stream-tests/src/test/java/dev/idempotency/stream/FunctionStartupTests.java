@@ -36,7 +36,8 @@ import reactor.core.publisher.Flux;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.listener.FunctionProtection;
+import dev.idempotency.listener.function.FunctionProtection;
+import dev.idempotency.listener.setup.ContainerProtection;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
@@ -80,7 +81,7 @@ class FunctionStartupTests {
 	@Test
 	void comparisonOfOffsetsIsRefused() {
 		FunctionProtection protection = app.bean(FunctionProtection.class);
-		assertThat(refusal(() -> protection.protect(container(), protection.find("byOffset"))))
+		assertThat(refusal(() -> app.bean(ContainerProtection.class).protect(container(), protection.find("byOffset"))))
 			.hasMessageContaining("it is a function of Spring Cloud Stream");
 	}
 
@@ -111,7 +112,7 @@ class FunctionStartupTests {
 		AbstractMessageListenerContainer<?, ?> container = container();
 		container.getContainerProperties().setAckMode(AckMode.MANUAL);
 		FunctionProtection protection = app.bean(FunctionProtection.class);
-		assertThat(refusal(() -> protection.protect(container, protection.find("valid"))))
+		assertThat(refusal(() -> app.bean(ContainerProtection.class).protect(container, protection.find("valid"))))
 			.hasMessageContaining("it is a function whose binding has the ack mode MANUAL");
 	}
 
@@ -137,7 +138,7 @@ class FunctionStartupTests {
 	private IdempotencyConfigurationException refusal(String group) {
 		this.properties.populateBindingName("valid-in-0");
 		return refusal(() -> new BindingProtection(app.context().getBeanProvider(FunctionProtection.class),
-				app.context().getBeanFactory())
+				app.context().getBeanProvider(ContainerProtection.class), app.context().getBeanFactory())
 			.protect(container(), group, this.properties));
 	}
 

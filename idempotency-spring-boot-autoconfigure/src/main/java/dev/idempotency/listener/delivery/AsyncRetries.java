@@ -1,0 +1,437 @@
+package dev.idempotency.listener.delivery;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.ConsumerSeekAware.ConsumerSeekCallback;
+import org.springframework.kafka.listener.DelegatingMessageListener;
+import org.springframework.kafka.listener.adapter.RecordMessagingMessageListenerAdapter;
+import org.springframework.kafka.support.Acknowledgment;
+
+import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.springkafka.FailedResults;
+import dev.idempotency.listener.springkafka.RetainedPartitions;
+
+/**
+ * The retries of failed asynchronous results in one container. It replaces those of
+ * Spring Kafka, which lose records:
+ * <ol>
+ * <li>A record whose result has failed is acknowledged before it is retried, so that a
+ * crash or a rebalance during the retries loses it. Here, its acknowledgment is withheld
+ * until the error handler has recovered the record or a retry has succeeded.
+ * <li>The consumers of a container share one listener adapter, which reports all failures
+ * to the consumer that was created last. That consumer cannot seek in the partitions of
+ * the others. Here, each failure is handed to the consumer that has delivered the record.
+ * <li>A consumer skips the records behind a failed one, and does not seek back to them
+ * after a successful retry. Here, they are skipped while the record is retried, and the
+ * consumer then seeks to the next record. The container is not notified of the retry, so
+ * it does not skip records itself.
+ * <li>The result of a later record that arrives during the retry moves the position
+ * behind the failed record, by its failure or its acknowledgment. A later record is
+ * redelivered with the failed one, so its earlier result is ignored.
+ * </ol>
+ * A failure of a method without {@code @Idempotent} in the same class is acknowledged
+ * before its retry, as Spring Kafka does it.
+ * <p>
+ * The acknowledgments and failures of a record that is retried reach the container on the
+ * thread of its consumer, because the container accesses its list of unacknowledged
+ * offsets there without a lock.
+ */
+final class AsyncRetries {
+
+	private static final Log logger = LogFactory.getLog(AsyncRetries.class);
+
+	// Directs failures to this object.
+	private volatile @Nullable Runnable route;
+
+	// The consumer of this thread.
+	private final ThreadLocal<@Nullable AsyncConsumer> consumer = new ThreadLocal<>();
+
+	// The listener adapter acknowledges a delivery on
+	// the same thread before it reports its failure.
+	private final ThreadLocal<@Nullable AsyncDelivery> acknowledged = new ThreadLocal<>();
+
+	/**
+	 * Register a consumer on its thread.
+	 */
+	void register(Object listener, ConsumerSeekCallback callback) {
+		RecordMessagingMessageListenerAdapter<?, ?> adapter = adapter(listener);
+		if (adapter == null || !adapter.isAsyncReplies()) {
+			return;
+		}
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || !current.results.isOf(callback)) {
+			current = AsyncConsumer.of(callback);
+		}
+		if (current == null) {
+			return;
+		}
+		this.consumer.set(current);
+		this.route = () -> route(adapter);
+		route(adapter);
+	}
+
+	private <K, V> void route(RecordMessagingMessageListenerAdapter<K, V> adapter) {
+		adapter.setCallbackForAsyncFailure(this::report);
+	}
+
+	private static @Nullable RecordMessagingMessageListenerAdapter<?, ?> adapter(Object listener) {
+		Object target = listener;
+		while (target instanceof DelegatingMessageListener<?> delegating) {
+			target = delegating.getDelegate();
+		}
+		return (target instanceof RecordMessagingMessageListenerAdapter<?, ?> adapter) ? adapter : null;
+	}
+
+	boolean isActive() {
+		return this.route != null;
+	}
+
+	void unregister() {
+		this.consumer.remove();
+	}
+
+	/**
+	 * Note that partitions are no longer assigned to the consumer of this thread. Their
+	 * unacknowledged records are redelivered.
+	 */
+	void revoked(Collection<TopicPartition> partitions) {
+		AsyncConsumer current = this.consumer.get();
+		if (current != null) {
+			partitions.forEach((partition) -> {
+				current.retried.remove(partition);
+				current.ignoreFrom(partition, 0);
+			});
+		}
+	}
+
+	/**
+	 * Note that partitions have been assigned to the consumer of this thread.
+	 */
+	void assigned() {
+		AsyncConsumer current = this.consumer.get();
+		if (current != null) {
+			current.retained.assigned();
+		}
+	}
+
+	/**
+	 * Skip a record on the thread of its consumer if an earlier record of its partition
+	 * is retried. It is redelivered after that.
+	 */
+	boolean skip(ConsumerRecord<?, ?> record) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || !isBehindRetry(record)) {
+			return false;
+		}
+		current.results.forget(List.of(record));
+		return true;
+	}
+
+	/**
+	 * Return on the thread of the consumer whether an earlier record of the partition has
+	 * been redelivered and is retried.
+	 */
+	boolean isBehindRetry(ConsumerRecord<?, ?> record) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || current.retried.isEmpty()) {
+			return false;
+		}
+		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+		Long first = current.retried.get(partition);
+		if (first == null || record.offset() <= first) {
+			return false;
+		}
+		if (current.get(partition, first) == null) {
+			// The application has sought forward, or an
+			// interceptor has removed the record.
+			current.retried.remove(partition);
+			return false;
+		}
+		return true;
+	}
+
+	/**
+	 * Begin the delivery of a record on the thread of its consumer.
+	 */
+	@Nullable Acknowledgment begin(ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || acknowledgment == null) {
+			return acknowledgment;
+		}
+		AsyncDelivery delivery = new AsyncDelivery(record, current, acknowledgment);
+		// The consumer may have sought back.
+		current.ignoreFrom(delivery.partition, record.offset());
+		current.add(delivery);
+		return delivery;
+	}
+
+	/**
+	 * Note that the listener adapter has handled a result on this thread. A failure that
+	 * it has acknowledged and not reported was accepted by an error handler of the
+	 * listener.
+	 */
+	void end() {
+		AsyncDelivery handled = this.acknowledged.get();
+		if (handled != null) {
+			this.acknowledged.remove();
+			handled.accept();
+		}
+	}
+
+	private void report(ConsumerRecord<?, ?> record, RuntimeException exception) {
+		AsyncDelivery delivery = this.acknowledged.get();
+		this.acknowledged.remove();
+		if (delivery != null && delivery.isOf(record)) {
+			delivery.report(exception);
+		}
+		else {
+			// The application has completed the future of a method that is still running.
+			logger.debug("A failed result is reported when its method has ended: " + record.topic() + "-"
+					+ record.partition() + "@" + record.offset(), exception);
+		}
+	}
+
+	/**
+	 * Note on the thread of the consumer that records are redelivered, and with the first
+	 * one the later records of its partition.
+	 */
+	void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || records.isEmpty()) {
+			return;
+		}
+		ConsumerRecord<?, ?> failed = records.get(0);
+		TopicPartition partition = new TopicPartition(failed.topic(), failed.partition());
+		current.ignoreFrom(partition, failed.offset());
+		if (async) {
+			current.retried.put(partition, failed.offset());
+			current.results.forgetFrom(partition, failed.offset());
+		}
+		else {
+			current.results.forget(records);
+		}
+	}
+
+	/**
+	 * Note on the thread of the consumer that the error handler has handled a failed
+	 * record, or that a retry has succeeded.
+	 */
+	boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
+		AsyncConsumer current = this.consumer.get();
+		if (current == null || records.isEmpty()) {
+			return false;
+		}
+		if (records.size() > 1) {
+			// The container would wait for their acknowledgments.
+			current.results.forget(records.subList(1, records.size()));
+		}
+		ConsumerRecord<?, ?> handled = records.get(0);
+		AsyncDelivery delivery = current.get(new TopicPartition(handled.topic(), handled.partition()),
+				handled.offset());
+		if (delivery == null) {
+			return false;
+		}
+		current.remove(delivery);
+		boolean skipped = current.retried.remove(delivery.partition, delivery.record.offset());
+		delivery.settle();
+		return skipped;
+	}
+
+	/**
+	 * The delivery of one record, and its acknowledgment.
+	 */
+	final class AsyncDelivery extends DelegatingAcknowledgment {
+
+		private final ConsumerRecord<?, ?> record;
+
+		private final TopicPartition partition;
+
+		private final AsyncConsumer consumer;
+
+		// The following state is written under the monitor.
+		private volatile boolean failing;
+
+		private volatile boolean ignored;
+
+		private boolean retrySucceeded;
+
+		private boolean acknowledgeable;
+
+		private AsyncDelivery(ConsumerRecord<?, ?> record, AsyncConsumer consumer, Acknowledgment delegate) {
+			super(delegate);
+			this.record = record;
+			this.partition = new TopicPartition(record.topic(), record.partition());
+			this.consumer = consumer;
+		}
+
+		private boolean isOf(ConsumerRecord<?, ?> other) {
+			return this.record.offset() == other.offset() && this.partition.partition() == other.partition()
+					&& this.partition.topic().equals(other.topic());
+		}
+
+		/**
+		 * Note that the result is about to fail.
+		 */
+		synchronized void failing() {
+			this.failing = true;
+			this.retrySucceeded = false;
+		}
+
+		boolean isFailing() {
+			return this.failing;
+		}
+
+		/**
+		 * Note that the method has failed after the application had completed its result.
+		 */
+		synchronized void failedLate(RuntimeException exception) {
+			this.acknowledgeable = true;
+			this.failing = true;
+			report(exception);
+		}
+
+		@Override
+		public synchronized void acknowledge() {
+			this.acknowledgeable = true;
+			AsyncRetries.this.acknowledged.set(this);
+			// The adapter may report a failure next, and a consumer that is being
+			// created may just have directed all failures to itself.
+			Runnable current = AsyncRetries.this.route;
+			if (current != null) {
+				current.run();
+			}
+			if (!this.failing) {
+				succeed();
+			}
+		}
+
+		private void succeed() {
+			Long retried = this.consumer.retried.get(this.partition);
+			if (retried == null || retried != this.record.offset()) {
+				passOn();
+			}
+			else if (!this.retrySucceeded && !this.ignored) {
+				this.retrySucceeded = true;
+				this.consumer.results.report(this.record,
+						BlockedRecordHandling.retrySucceeded(() -> isRedelivered() || this.failing));
+			}
+		}
+
+		private synchronized void accept() {
+			if (this.failing) {
+				this.failing = false;
+				succeed();
+			}
+		}
+
+		private synchronized void report(RuntimeException exception) {
+			if (!this.ignored) {
+				if (!this.failing) {
+					// Already acknowledged: not the result of a protected method.
+					this.failing = true;
+					this.consumer.add(this);
+				}
+				this.consumer.results.report(this.record,
+						BlockedRecordHandling.asyncFailure(exception, this::isRedelivered));
+			}
+		}
+
+		// On the thread of the consumer. A delivery that is acknowledged before it fails
+		// may be behind a record that is retried.
+		private boolean isRedelivered() {
+			Long retried = this.consumer.retried.get(this.partition);
+			return this.ignored || (retried != null && retried < this.record.offset());
+		}
+
+		private synchronized void settle() {
+			this.failing = false;
+			if (this.acknowledgeable) {
+				passOn();
+			}
+		}
+
+		private synchronized void ignore() {
+			this.ignored = true;
+		}
+
+		private void passOn() {
+			if (!this.ignored) {
+				this.consumer.remove(this);
+				try {
+					this.delegate.acknowledge();
+				}
+				catch (RuntimeException ex) {
+					logger.warn("The offset of an asynchronous record was not committed; "
+							+ "the next commit of its partition includes it: " + this, ex);
+					this.consumer.results.forgetEmpty(this.partition);
+				}
+			}
+		}
+
+	}
+
+	/**
+	 * A consumer of the container.
+	 */
+	private static final class AsyncConsumer {
+
+		private final FailedResults results;
+
+		private final RetainedPartitions retained;
+
+		// The deliveries that are not acknowledged, by their offsets.
+		private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
+
+		// The offset of the record that is retried.
+		private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
+
+		private AsyncConsumer(FailedResults results, RetainedPartitions retained) {
+			this.results = results;
+			this.retained = retained;
+		}
+
+		static @Nullable AsyncConsumer of(ConsumerSeekCallback callback) {
+			FailedResults results = FailedResults.of(callback);
+			return (results != null) ? new AsyncConsumer(results, new RetainedPartitions(callback)) : null;
+		}
+
+		void add(AsyncDelivery delivery) {
+			this.deliveries.computeIfAbsent(delivery.partition, (key) -> new ConcurrentSkipListMap<>())
+				.putIfAbsent(delivery.record.offset(), delivery);
+		}
+
+		@Nullable AsyncDelivery get(TopicPartition partition, long offset) {
+			Map<Long, AsyncDelivery> open = this.deliveries.get(partition);
+			return (open != null) ? open.get(offset) : null;
+		}
+
+		void remove(AsyncDelivery delivery) {
+			Map<Long, AsyncDelivery> open = this.deliveries.get(delivery.partition);
+			if (open != null) {
+				open.remove(delivery.record.offset(), delivery);
+			}
+		}
+
+		void ignoreFrom(TopicPartition partition, long first) {
+			ConcurrentNavigableMap<Long, AsyncDelivery> open = this.deliveries.get(partition);
+			if (open != null && !open.isEmpty()) {
+				NavigableMap<Long, AsyncDelivery> behind = open.tailMap(first, true);
+				behind.values().forEach(AsyncDelivery::ignore);
+				behind.clear();
+			}
+		}
+
+	}
+
+}

@@ -1,0 +1,364 @@
+package dev.idempotency.listener.delivery;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.template.PendingCompletion;
+
+/**
+ * The acknowledgment state of one container in the manual ack modes.
+ * <ol>
+ * <li><em>Unacknowledged records</em>, in leased mode: the method has returned without
+ * acknowledging them, so their completions are pending. A key is completed when its
+ * record is acknowledged, or when a later record of the partition is, because the
+ * committed offset then passes it. Until then its lease is renewed. It is released when
+ * the partition is sought back or revoked, or when the consumer stops.
+ * <li><em>Queued acknowledgments</em>: the method has acknowledged records whose
+ * completions are not recorded yet. An acknowledgment reaches the container when the
+ * completions that it covers are recorded, in the order of the deliveries. The
+ * acknowledgment of a duplicate queues behind the unacknowledged records before it.
+ * </ol>
+ */
+public final class ContainerAcknowledgments {
+
+	// The state of containers that acknowledge records themselves.
+	static final ContainerAcknowledgments NONE = new ContainerAcknowledgments(new ConcurrentHashMap<>());
+
+	private final AtomicLong deliveries = new AtomicLong();
+
+	// While the lock is held, the store is called only to release keys.
+	private final ReentrantLock lock = new ReentrantLock();
+
+	// Contains only partitions with an unacknowledged record.
+	private final Map<TopicPartition, TreeMap<Long, UnacknowledgedRecord>> unacknowledged = new ConcurrentHashMap<>();
+
+	// The unacknowledged records of all containers of the application.
+	private final Map<IdempotencyKey, UnacknowledgedRecord> originals;
+
+	private volatile List<QueuedAcknowledgment> queue = List.of();
+
+	ContainerAcknowledgments(Map<IdempotencyKey, UnacknowledgedRecord> originals) {
+		this.originals = originals;
+	}
+
+	boolean isEmpty() {
+		return this.unacknowledged.isEmpty() && this.queue.isEmpty();
+	}
+
+	// Begin a delivery. Unacknowledged records at or behind its offsets are
+	// released, because the partition was sought back or has been assigned again.
+	long begin(Collection<? extends ConsumerRecord<?, ?>> records) {
+		if (!isEmpty()) {
+			Map<TopicPartition, Long> first = new HashMap<>();
+			records.forEach((record) -> first.putIfAbsent(partition(record), record.offset()));
+			first.forEach(this::releaseFrom);
+		}
+		return this.deliveries.incrementAndGet();
+	}
+
+	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
+		UnacknowledgedRecord added = new UnacknowledgedRecord(key, pending);
+		return locked(() -> {
+			this.unacknowledged.computeIfAbsent(partition(record), (partition) -> new TreeMap<>())
+				.put(record.offset(), added);
+			this.originals.put(key, added);
+			return added;
+		});
+	}
+
+	// Look up the unacknowledged record of an operation in all containers. An
+	// original in the same partition has a lower offset, because begin releases
+	// the others.
+	@Nullable UnacknowledgedRecord original(IdempotencyKey key) {
+		return this.originals.get(key);
+	}
+
+	// Return whether a commit of the offsets of records would pass an
+	// unacknowledged record.
+	boolean isBehindUnacknowledged(Collection<? extends ConsumerRecord<?, ?>> records) {
+		return !this.unacknowledged.isEmpty() && locked(() -> isUnacknowledgedUpTo(last(records)));
+	}
+
+	// Complete records and the unacknowledged records before them, because their
+	// offsets are committed without an acknowledgment.
+	boolean complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
+		if (this.unacknowledged.isEmpty()) {
+			return true;
+		}
+		Map<TopicPartition, Long> last = last(covered);
+		complete(locked(() -> startCompleting(upTo(last))));
+		return locked(() -> !isUnacknowledgedUpTo(last));
+	}
+
+	// Acknowledge records when the completions that their acknowledgment covers are
+	// recorded. If one of the records was released, it is redelivered, and none of
+	// them is acknowledged.
+	void acknowledge(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
+			Collection<UnacknowledgedRecord> own, boolean outOfOrder, Runnable acknowledgment) {
+		if (own.isEmpty() && isIdle(covered)) {
+			acknowledgment.run();
+			return;
+		}
+		Map<TopicPartition, Long> last = last(covered);
+		complete(locked(() -> {
+			List<UnacknowledgedRecord> due = startCompleting(outOfOrder ? own : upTo(last));
+			if (own.stream().noneMatch((record) -> record.released)) {
+				enqueue(new QueuedAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), null,
+						outOfOrder, acknowledgment));
+			}
+			return due;
+		}));
+	}
+
+	// Acknowledge duplicates, which need no completion, after the unacknowledged
+	// records before them.
+	void acknowledgeDuplicates(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
+			Runnable acknowledgment) {
+		if (isIdle(covered)) {
+			acknowledgment.run();
+			return;
+		}
+		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), null, false, acknowledgment));
+		settle();
+	}
+
+	// Acknowledge a copy of an unacknowledged record when the original is completed,
+	// and after the unacknowledged records before the copy. If the original is
+	// released, it is redelivered, so the copy need not be. An acknowledgment of a
+	// later record passes the copy without waiting for the original.
+	void acknowledgeCopy(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
+			UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
+		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), original, outOfOrder, acknowledgment));
+		settle();
+	}
+
+	// Pass on all acknowledgments whose completions have been recorded.
+	void settle() {
+		locked(() -> {
+			this.unacknowledged.values().removeIf((records) -> {
+				records.values().removeIf(this::removeIfCompleted);
+				return records.isEmpty();
+			});
+			if (!this.queue.isEmpty()) {
+				passOn();
+			}
+			return null;
+		});
+	}
+
+	// Release the unacknowledged records of revoked partitions.
+	void retain(Collection<TopicPartition> assigned) {
+		List.copyOf(this.unacknowledged.keySet()).forEach((partition) -> {
+			if (!assigned.contains(partition)) {
+				releaseFrom(partition, 0);
+			}
+		});
+	}
+
+	// The template retries the completion of an acknowledged record.
+	private void releaseFrom(TopicPartition partition, long offset) {
+		locked(() -> {
+			this.queue = this.queue.stream().filter((one) -> one.last.getOrDefault(partition, -1L) < offset).toList();
+			TreeMap<Long, UnacknowledgedRecord> records = this.unacknowledged.get(partition);
+			if (records == null) {
+				return null;
+			}
+			Map<Long, UnacknowledgedRecord> behind = records.tailMap(offset, true);
+			List<UnacknowledgedRecord> released = List.copyOf(behind.values());
+			behind.clear();
+			if (records.isEmpty()) {
+				this.unacknowledged.remove(partition);
+			}
+			released.forEach((record) -> {
+				record.released = true;
+				this.originals.remove(record.key, record);
+			});
+			List<PendingCompletion> open = released.stream()
+				.filter((record) -> !record.completing)
+				.map(UnacknowledgedRecord::pending)
+				.toList();
+			if (!open.isEmpty()) {
+				PendingCompletion.all(open).release();
+			}
+			return null;
+		});
+	}
+
+	private boolean isIdle(Collection<? extends ConsumerRecord<?, ?>> records) {
+		return this.queue.isEmpty() && (this.unacknowledged.isEmpty()
+				|| records.stream().noneMatch((one) -> this.unacknowledged.containsKey(partition(one))));
+	}
+
+	private boolean isUnacknowledgedUpTo(Map<TopicPartition, Long> last) {
+		return last.entrySet().stream().anyMatch((one) -> {
+			TreeMap<Long, UnacknowledgedRecord> records = this.unacknowledged.get(one.getKey());
+			return records != null && records.firstKey() <= one.getValue();
+		});
+	}
+
+	private List<UnacknowledgedRecord> upTo(Map<TopicPartition, Long> last) {
+		List<UnacknowledgedRecord> covered = new ArrayList<>();
+		last.forEach((partition, offset) -> {
+			TreeMap<Long, UnacknowledgedRecord> records = this.unacknowledged.get(partition);
+			if (records != null) {
+				covered.addAll(records.headMap(offset, true).values());
+			}
+		});
+		return covered;
+	}
+
+	// Selects each record only once, so that only one thread completes it.
+	private static List<UnacknowledgedRecord> startCompleting(Collection<UnacknowledgedRecord> covered) {
+		List<UnacknowledgedRecord> due = covered.stream()
+			.filter((record) -> !record.completing && !record.released)
+			.toList();
+		due.forEach((record) -> record.completing = true);
+		return due;
+	}
+
+	private void complete(List<UnacknowledgedRecord> due) {
+		try {
+			if (!due.isEmpty()) {
+				PendingCompletion.all(due.stream().map(UnacknowledgedRecord::pending).toList()).complete();
+			}
+		}
+		finally {
+			settle();
+		}
+	}
+
+	private boolean removeIfCompleted(UnacknowledgedRecord record) {
+		boolean completed = record.completing && record.pending.outcome() != null;
+		if (completed) {
+			this.originals.remove(record.key, record);
+		}
+		return completed;
+	}
+
+	private void enqueue(QueuedAcknowledgment acknowledgment) {
+		locked(() -> {
+			List<QueuedAcknowledgment> more = new ArrayList<>(this.queue);
+			int position = more.size();
+			while (position > 0 && more.get(position - 1).delivery > acknowledgment.delivery) {
+				position--;
+			}
+			more.add(position, acknowledgment);
+			this.queue = more;
+			return null;
+		});
+	}
+
+	private void passOn() {
+		List<QueuedAcknowledgment> ready = new ArrayList<>();
+		List<QueuedAcknowledgment> left = new ArrayList<>();
+		this.queue.forEach((one) -> (isReady(one) ? ready : left).add(one));
+		// A committed offset must not move back.
+		left.removeIf((one) -> one.original != null && !one.outOfOrder && isPassed(one, ready));
+		this.queue = left;
+		RuntimeException failure = null;
+		for (QueuedAcknowledgment one : ready) {
+			try {
+				// A released record is redelivered. The offset of a lost one is not
+				// committed either, because another owner processes it.
+				if (one.own.stream().noneMatch((record) -> record.released || record.isLost())) {
+					one.acknowledgment.run();
+				}
+			}
+			catch (RuntimeException ex) {
+				failure = (failure != null) ? failure : ex;
+			}
+		}
+		if (failure != null) {
+			throw failure;
+		}
+	}
+
+	private boolean isReady(QueuedAcknowledgment one) {
+		return !isUnacknowledgedUpTo(one.last) && one.own.stream().noneMatch((own) -> own.pending.outcome() == null)
+				&& (one.original == null || one.original.released || one.original.pending.outcome() != null);
+	}
+
+	private static boolean isPassed(QueuedAcknowledgment copy, List<QueuedAcknowledgment> ready) {
+		return copy.last.entrySet()
+			.stream()
+			.allMatch((end) -> ready.stream()
+				.anyMatch((one) -> one.last.getOrDefault(end.getKey(), -1L) > end.getValue()));
+	}
+
+	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
+		return new TopicPartition(record.topic(), record.partition());
+	}
+
+	private static Map<TopicPartition, Long> last(Collection<? extends ConsumerRecord<?, ?>> records) {
+		Map<TopicPartition, Long> last = new HashMap<>();
+		records.forEach((record) -> last.merge(partition(record), record.offset(), Math::max));
+		return last;
+	}
+
+	private <T extends @Nullable Object> T locked(Supplier<T> action) {
+		this.lock.lock();
+		try {
+			return action.get();
+		}
+		finally {
+			this.lock.unlock();
+		}
+	}
+
+	static final class UnacknowledgedRecord {
+
+		private final IdempotencyKey key;
+
+		private final PendingCompletion pending;
+
+		// Accessed under the lock.
+		private boolean completing;
+
+		// Written under the lock.
+		private volatile boolean released;
+
+		private UnacknowledgedRecord(IdempotencyKey key, PendingCompletion pending) {
+			this.key = key;
+			this.pending = pending;
+		}
+
+		PendingCompletion pending() {
+			return this.pending;
+		}
+
+		private boolean isLost() {
+			return this.pending.outcome() == Settlement.LOST;
+		}
+
+	}
+
+	/**
+	 * An acknowledgment that waits for completions.
+	 *
+	 * @param delivery the number of the delivery
+	 * @param last the last covered offset of each partition
+	 * @param own the unacknowledged records that are acknowledged
+	 * @param original the original of an acknowledged copy
+	 * @param outOfOrder whether earlier records need acknowledgments of their own
+	 * @param acknowledgment acknowledges the records
+	 */
+	private record QueuedAcknowledgment(long delivery, Map<TopicPartition, Long> last, List<UnacknowledgedRecord> own,
+			@Nullable UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
+
+	}
+
+}

@@ -1,0 +1,44 @@
+package dev.idempotency.listener.delivery;
+
+import java.time.Duration;
+
+import org.springframework.kafka.support.Acknowledgment;
+
+/**
+ * An acknowledgment that passes on to another one what its subclass does not override.
+ * The default methods of the interface would reject the call instead.
+ */
+abstract class DelegatingAcknowledgment implements Acknowledgment {
+
+	final Acknowledgment delegate;
+
+	DelegatingAcknowledgment(Acknowledgment delegate) {
+		this.delegate = delegate;
+	}
+
+	@Override
+	public void nack(Duration sleep) {
+		this.delegate.nack(sleep);
+	}
+
+	@Override
+	public void acknowledge(int index) {
+		this.delegate.acknowledge(index);
+	}
+
+	@Override
+	public void nack(int index, Duration sleep) {
+		this.delegate.nack(index, sleep);
+	}
+
+	@Override
+	public boolean isOutOfOrderCommit() {
+		return this.delegate.isOutOfOrderCommit();
+	}
+
+	@Override
+	public String toString() {
+		return this.delegate.toString();
+	}
+
+}

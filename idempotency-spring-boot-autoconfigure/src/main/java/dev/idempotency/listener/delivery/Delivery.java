@@ -1,0 +1,433 @@
+package dev.idempotency.listener.delivery;
+
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.SortedMap;
+import java.util.function.IntFunction;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.ListenerExecutionFailedException;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.listener.delivery.AsyncRetries.AsyncDelivery;
+import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
+import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.PendingCompletion;
+import dev.idempotency.template.TransactionBoundary.Deferral;
+
+/**
+ * One delivery of a record or a batch to a listener, bound to the thread of the
+ * container.
+ * <p>
+ * In the manual ack modes, an acknowledgment by the running method is held until its
+ * completion is recorded: an offset that is committed earlier would lose the record in a
+ * crash in between. It has no effect when the method fails or the delivery is blocked.
+ */
+public final class Delivery {
+
+	/**
+	 * Defers the completion of a record until the method has acknowledged it.
+	 */
+	public static final Deferral UNTIL_ACKNOWLEDGED = new Deferral() {
+
+		@Override
+		public boolean isNeeded() {
+			Delivery delivery = current();
+			return delivery != null && delivery.isUnacknowledged();
+		}
+
+		@Override
+		public boolean isTransactional() {
+			return false;
+		}
+
+		@Override
+		public void defer(PendingCompletion pending) {
+			Delivery delivery = current();
+			if (delivery != null) {
+				delivery.defer(List.of(0), List.of(Objects.requireNonNull(delivery.key)), List.of(pending));
+			}
+		}
+
+	};
+
+	private static final ThreadLocal<@Nullable Delivery> CURRENT = new ThreadLocal<>();
+
+	private final ProtectedListeners listeners;
+
+	// A filter may remove records before the method is called.
+	private List<? extends ConsumerRecord<?, ?>> records;
+
+	private boolean rollbackOnly;
+
+	private @Nullable IdempotencyKey key;
+
+	private volatile @Nullable RuntimeException blocked;
+
+	// The following state is used in the manual ack modes
+	// only, in which other threads may acknowledge.
+	private final @Nullable Acknowledgment delegate;
+
+	private final List<? extends ConsumerRecord<?, ?>> delivered;
+
+	private final ContainerAcknowledgments acknowledgments;
+
+	private final long number;
+
+	// By the index of the record in the batch.
+	private volatile Map<Integer, UnacknowledgedRecord> unacknowledged = Map.of();
+
+	private volatile boolean held;
+
+	private volatile boolean acknowledged;
+
+	private volatile boolean nacked;
+
+	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
+			@Nullable Acknowledgment acknowledgment) {
+		this.listeners = listeners;
+		this.records = records;
+		this.delegate = acknowledgment;
+		this.delivered = (acknowledgment != null) ? List.copyOf(records) : records;
+		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments() : ContainerAcknowledgments.NONE;
+		this.number = (acknowledgment != null) ? this.acknowledgments.begin(this.delivered) : 0;
+	}
+
+	public static @Nullable Delivery current() {
+		return CURRENT.get();
+	}
+
+	static @Nullable Delivery bind(@Nullable Delivery delivery) {
+		Delivery previous = CURRENT.get();
+		// A removal would make the thread allocate an entry for each record.
+		CURRENT.set(delivery);
+		return previous;
+	}
+
+	// The application may have decorated a protected listener with one of its own, which
+	// may swallow exceptions.
+	static void unbind(Delivery delivery, @Nullable Delivery previous) {
+		CURRENT.set(previous);
+		if (previous != null && delivery.blocked != null) {
+			previous.block(delivery.blocked);
+		}
+	}
+
+	// Return whether the method that has just returned on this thread has set its
+	// own transaction to rollback-only, and reset the mark.
+	public static boolean takeRollbackOnly() {
+		Delivery delivery = CURRENT.get();
+		if (delivery == null) {
+			return false;
+		}
+		boolean taken = delivery.rollbackOnly;
+		delivery.rollbackOnly = false;
+		return taken;
+	}
+
+	public void setRollbackOnly(boolean rollbackOnly) {
+		this.rollbackOnly = rollbackOnly;
+	}
+
+	public @Nullable ProtectedListener listener(Method method) {
+		return this.listeners.get(method);
+	}
+
+	public ConsumerRecord<?, ?> record() {
+		return this.records.get(0);
+	}
+
+	public List<? extends ConsumerRecord<?, ?>> records() {
+		return this.records;
+	}
+
+	// Copy the records that the method is about to receive, because the method may
+	// change its arguments.
+	public List<? extends ConsumerRecord<?, ?>> freeze() {
+		this.records = List.copyOf(this.records);
+		return this.records;
+	}
+
+	// Block the delivery, so that its records are redelivered. Acknowledgments have
+	// no effect until unblock(), whatever an error handler of the application does.
+	void block(RuntimeException reason) {
+		this.blocked = reason;
+	}
+
+	public void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
+		block(reason);
+		this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
+	}
+
+	public void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> reasons,
+			IntFunction<@Nullable IdempotencyKey> keys, ListenerSettings settings) {
+		block(reason);
+		Map<TopicPartition, Map.Entry<Integer, OperationBlockedException>> first = new HashMap<>();
+		reasons.entrySet()
+			.forEach((blocked) -> first.putIfAbsent(partition(this.records.get(blocked.getKey())), blocked));
+		this.listeners.blockedRecords()
+			.passed(this.records.stream().filter((record) -> !first.containsKey(partition(record))).toList());
+		first.values()
+			.forEach((blocked) -> this.listeners.blockedRecords()
+				.blocked(this.records.get(blocked.getKey()), keys.apply(blocked.getKey()), blocked.getValue(),
+						settings));
+	}
+
+	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
+		return new TopicPartition(record.topic(), record.partition());
+	}
+
+	// A retry around the method calls it again in the same delivery.
+	public void unblock() {
+		if (this.blocked != null) {
+			this.blocked = null;
+		}
+	}
+
+	public @Nullable RuntimeException blocked() {
+		return this.blocked;
+	}
+
+	public boolean isBlockedBy(RuntimeException exception) {
+		return this.blocked == exception;
+	}
+
+	// An error handler of the listener may have swallowed the exception. The record must
+	// not be acknowledged nevertheless.
+	void rethrowIfBlocked() {
+		if (this.blocked != null) {
+			throw this.blocked;
+		}
+	}
+
+	@Nullable Acknowledgment acknowledgment() {
+		return (this.delegate != null) ? new HeldAcknowledgment(this.delegate) : null;
+	}
+
+	public boolean hasAcknowledgment() {
+		return this.delegate != null;
+	}
+
+	public boolean isOutOfOrderCommit() {
+		return this.delegate != null && this.delegate.isOutOfOrderCommit();
+	}
+
+	// Hold an acknowledgment of the protected method, which is about to run.
+	public void begin() {
+		if (this.delegate != null) {
+			this.acknowledged = false;
+			this.held = true;
+		}
+	}
+
+	public void begin(IdempotencyKey operation) {
+		this.key = operation;
+		begin();
+	}
+
+	public void end() {
+		if (this.held) {
+			this.held = false;
+		}
+	}
+
+	public void completed(boolean duplicate) {
+		end();
+		if (this.delegate == null) {
+			return;
+		}
+		if (this.acknowledged) {
+			passOn(this.delegate);
+		}
+		else if (duplicate && this.delegate.isOutOfOrderCommit()) {
+			this.delegate.acknowledge();
+		}
+		else if (duplicate) {
+			this.acknowledgments.acknowledgeDuplicates(this.delivered, this.number, this.delegate::acknowledge);
+		}
+	}
+
+	public void declined(boolean duplicate) {
+		// The method was left by an exception, and may not have acknowledged the record.
+		this.acknowledged = this.delegate != null && !duplicate;
+		completed(duplicate);
+	}
+
+	// Note that the asynchronous result of the record is about to fail.
+	public void failing() {
+		if (this.delegate instanceof AsyncDelivery async) {
+			async.failing();
+		}
+	}
+
+	// Note that the asynchronous method has failed after the application had
+	// completed its result.
+	public void failedLate(Throwable error) {
+		if (this.delegate instanceof AsyncDelivery async) {
+			async.failedLate(
+					(error instanceof RuntimeException exception) ? exception : new ListenerExecutionFailedException(
+							"The method has failed after its result was completed", error));
+		}
+	}
+
+	// Note that the listener adapter may have handled the asynchronous result of the
+	// record on this thread.
+	public void endAsync() {
+		if (this.delegate instanceof AsyncDelivery) {
+			this.listeners.asyncRetries().end();
+		}
+	}
+
+	private void passOn(Acknowledgment acknowledgment) {
+		this.acknowledgments.acknowledge(this.delivered, this.number, this.unacknowledged.values(),
+				acknowledgment.isOutOfOrderCommit() && this.delivered.size() == 1, acknowledgment::acknowledge);
+	}
+
+	public void acknowledge(int end, boolean whole) {
+		Acknowledgment acknowledgment = this.delegate;
+		if (acknowledgment == null || this.blocked != null) {
+			return;
+		}
+		List<UnacknowledgedRecord> own = this.unacknowledged.entrySet()
+			.stream()
+			.filter((record) -> record.getKey() < end)
+			.map(Map.Entry::getValue)
+			.toList();
+		this.acknowledgments.acknowledge(this.records.subList(0, end), this.number, own, false,
+				whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
+	}
+
+	// Complete records whose offsets are committed without an acknowledgment,
+	// although an earlier record of their partition may not be acknowledged.
+	public boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
+		return this.acknowledgments.complete(covered);
+	}
+
+	public boolean isUnacknowledged() {
+		return this.delegate != null && !this.acknowledged;
+	}
+
+	public boolean isBehindUnacknowledged() {
+		return this.acknowledgments.isBehindUnacknowledged(this.delivered);
+	}
+
+	public void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {
+		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
+		for (int i = 0; i < indexes.size(); i++) {
+			ConsumerRecord<?, ?> record = this.records.get(indexes.get(i));
+			more.put(indexes.get(i), this.acknowledgments.add(record, keys.get(i), pending.get(i)));
+		}
+		this.unacknowledged = more;
+	}
+
+	// Look up the pending completion of an unacknowledged record with the
+	// same operation.
+	public @Nullable PendingCompletion original(IdempotencyKey operation) {
+		UnacknowledgedRecord original = this.acknowledgments.original(operation);
+		return (original != null) ? original.pending() : null;
+	}
+
+	// Acknowledge this record together with an unacknowledged record that has the
+	// same operation.
+	public boolean acknowledgeWithOriginal(IdempotentOperation operation) {
+		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
+		if (original == null || this.delegate == null) {
+			return false;
+		}
+		PendingCompletion pending = original.pending();
+		// Another version of the key is another operation.
+		if (operation.version() != null && (pending == null || pending.find(operation) == null)) {
+			return false;
+		}
+		end();
+		this.acknowledgments.acknowledgeCopy(this.delivered, this.number, original, this.delegate.isOutOfOrderCommit(),
+				this.delegate::acknowledge);
+		return true;
+	}
+
+	public void checkNotNacked() {
+		if (this.nacked) {
+			throw new NackedException();
+		}
+	}
+
+	public void nack(int index, Duration sleep) {
+		if (this.delegate != null) {
+			complete(this.records.subList(0, index));
+			this.delegate.nack(index, sleep);
+			this.nacked = true;
+		}
+	}
+
+	/**
+	 * Makes the template roll back after a method that has negatively acknowledged its
+	 * records. It does not reach the container.
+	 */
+	@SuppressWarnings("serial")
+	public static final class NackedException extends RuntimeException {
+
+		public NackedException() {
+			super("The listener negatively acknowledged the record", null, false, false);
+		}
+
+	}
+
+	private final class HeldAcknowledgment extends DelegatingAcknowledgment {
+
+		HeldAcknowledgment(Acknowledgment delegate) {
+			super(delegate);
+		}
+
+		@Override
+		public void acknowledge() {
+			Delivery.this.acknowledged = true;
+			if (this.delegate instanceof AsyncDelivery async && async.isFailing()) {
+				async.acknowledge();
+			}
+			else if (!Delivery.this.held && Delivery.this.blocked == null) {
+				passOn(this.delegate);
+			}
+		}
+
+		@Override
+		public void nack(Duration sleep) {
+			super.nack(sleep);
+			Delivery.this.nacked = true;
+		}
+
+		@Override
+		public void acknowledge(int index) {
+			checkIndex();
+			if (Delivery.this.blocked == null) {
+				this.delegate.acknowledge(index);
+			}
+		}
+
+		@Override
+		public void nack(int index, Duration sleep) {
+			checkIndex();
+			this.delegate.nack(index, sleep);
+			Delivery.this.nacked = true;
+		}
+
+		// The index counts the delivered records, but the method receives only those that
+		// are due.
+		private void checkIndex() {
+			Assert.state(!Delivery.this.held, "The Acknowledgment of a header does not support indexes in an "
+					+ "idempotent batch listener. Declare an Acknowledgment parameter");
+		}
+
+	}
+
+}

@@ -1,0 +1,258 @@
+package dev.idempotency.listener.delivery;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.listener.MessageListener;
+import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
+import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
+import org.springframework.kafka.support.Acknowledgment;
+
+import dev.idempotency.listener.error.BlockedRecordHandling;
+
+/**
+ * Decorates the message listener of a container and binds each {@link Delivery} to the
+ * thread. A record interceptor could not do this, because it does not receive the
+ * acknowledgment.
+ *
+ * @param <T> the type of the message listener
+ */
+public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdapter<T> {
+
+	private final ProtectedListeners listeners;
+
+	private final boolean transactional;
+
+	private DeliveryListener(T delegate, ProtectedListeners listeners, boolean transactional) {
+		super(delegate);
+		this.listeners = listeners;
+		this.transactional = transactional;
+	}
+
+	@SuppressWarnings("unchecked")
+	public static <K, V> DeliveryListener<?> decorate(Object listener, ProtectedListeners listeners,
+			boolean transactional) {
+		return (listener instanceof BatchMessageListener<?, ?> batchListener)
+				? new Batches<>((BatchMessageListener<K, V>) batchListener, listeners, transactional)
+				: new Records<>((MessageListener<K, V>) listener, listeners, transactional);
+	}
+
+	// Run the delegate in a delivery, and throw the exception of a blocked record.
+	final void deliver(List<? extends ConsumerRecord<?, ?>> records, @Nullable Acknowledgment acknowledgment,
+			java.util.function.Consumer<@Nullable Acknowledgment> listener) {
+		if (this instanceof Records && this.listeners.asyncRetries().skip(records.get(0))) {
+			return;
+		}
+		Delivery delivery = new Delivery(this.listeners, records, (this instanceof Records)
+				? this.listeners.asyncRetries().begin(records.get(0), acknowledgment) : acknowledgment);
+		BlockedRecordHandling.beginDelivery(this.transactional);
+		LookAhead lookAhead = (this instanceof Records) ? LookAhead.begin(records.get(0)) : null;
+		Delivery previous = Delivery.bind(delivery);
+		try {
+			listener.accept(delivery.acknowledgment());
+			delivery.rethrowIfBlocked();
+		}
+		catch (RuntimeException | Error ex) {
+			// Advice around the method may have replaced the exception.
+			delivery.rethrowIfBlocked();
+			throw ex;
+		}
+		finally {
+			Delivery.unbind(delivery, previous);
+			if (delivery.blocked() == null) {
+				this.listeners.blockedRecords().passed(records);
+			}
+			if (lookAhead != null) {
+				lookAhead.end();
+			}
+			delivery.endAsync();
+			// The container asks the error handler of a batch whether it seeks by itself.
+			if (this instanceof Records) {
+				BlockedRecordHandling.setBlocked(delivery.blocked());
+			}
+		}
+	}
+
+	// Pass a record to the delegate outside of a delivery, so that it converts and
+	// filters the record.
+	public abstract void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer);
+
+	// The container calls it on the thread of each consumer before the first delivery.
+	@Override
+	public void registerSeekCallback(ConsumerSeekCallback callback) {
+		this.listeners.asyncRetries().register(this.delegate, callback);
+		super.registerSeekCallback(callback);
+	}
+
+	@Override
+	public void onPartitionsRevoked(@Nullable Collection<TopicPartition> partitions) {
+		LookAhead.release();
+		if (partitions != null) {
+			BlockedRecordHandling.revoked(partitions);
+			this.listeners.asyncRetries().revoked(partitions);
+			this.listeners.identities().revoked(partitions);
+			this.listeners.blockedRecords().revoked(partitions);
+		}
+		super.onPartitionsRevoked(partitions);
+	}
+
+	@Override
+	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
+		this.listeners.asyncRetries().assigned();
+		this.listeners.identities().assigned(assignments.keySet());
+		super.onPartitionsAssigned(assignments, callback);
+	}
+
+	// Spring Kafka's base class does not hand on this method and the next one.
+	@Override
+	public void unregisterSeekCallback() {
+		LookAhead.close();
+		this.listeners.identities().close();
+		this.listeners.asyncRetries().unregister();
+		this.listeners.blockedRecords().closed();
+		BlockedRecordHandling.closed();
+		if (this.delegate instanceof ConsumerSeekAware aware) {
+			aware.unregisterSeekCallback();
+		}
+	}
+
+	@Override
+	public void onFirstPoll() {
+		if (this.delegate instanceof ConsumerSeekAware aware) {
+			aware.onFirstPoll();
+		}
+	}
+
+	private static final class Records<K, V> extends DeliveryListener<MessageListener<K, V>>
+			implements AcknowledgingConsumerAwareMessageListener<K, V>, AsyncRepliesAware {
+
+		Records(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
+			super(delegate, listeners, transactional);
+		}
+
+		@Override
+		@SuppressWarnings("unchecked")
+		public void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
+			call((ConsumerRecord<K, V>) record, acknowledgment, consumer);
+		}
+
+		// The container calls the method for the type of the innermost delegate.
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record) {
+			onMessage(record, null, null);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment) {
+			onMessage(record, acknowledgment, null);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record, @Nullable Consumer<?, ?> consumer) {
+			onMessage(record, null, consumer);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			deliver(List.of(record), acknowledgment, (own) -> call(record, own, consumer));
+		}
+
+		private void call(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			switch (this.delegateType) {
+				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, acknowledgment, consumer);
+				case ACKNOWLEDGING -> this.delegate.onMessage(record, acknowledgment);
+				case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
+				case SIMPLE -> this.delegate.onMessage(record);
+			}
+		}
+
+		// The container does not ask the delegate.
+		@Override
+		public boolean isAsyncReplies() {
+			return this.delegate instanceof AsyncRepliesAware aware && aware.isAsyncReplies();
+		}
+
+	}
+
+	private static final class Batches<K, V> extends DeliveryListener<BatchMessageListener<K, V>>
+			implements BatchAcknowledgingConsumerAwareMessageListener<K, V> {
+
+		Batches(BatchMessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
+			super(delegate, listeners, transactional);
+		}
+
+		@Override
+		@SuppressWarnings("unchecked")
+		public void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
+			List<ConsumerRecord<K, V>> records = List.of((ConsumerRecord<K, V>) record);
+			if (wantsPollResult()) {
+				TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+				this.delegate.onMessage(new ConsumerRecords<>(Map.of(partition, records), Map.of()), acknowledgment,
+						(Consumer<K, V>) consumer);
+			}
+			else {
+				call(records, acknowledgment, consumer);
+			}
+		}
+
+		private void call(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			switch (this.delegateType) {
+				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(records, acknowledgment, consumer);
+				case ACKNOWLEDGING -> this.delegate.onMessage(records, acknowledgment);
+				case CONSUMER_AWARE -> this.delegate.onMessage(records, consumer);
+				case SIMPLE -> this.delegate.onMessage(records);
+			}
+		}
+
+		@Override
+		public boolean wantsPollResult() {
+			return this.delegate.wantsPollResult();
+		}
+
+		// The container calls the method for the type of the innermost delegate.
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records) {
+			onMessage(records, null, null);
+		}
+
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment) {
+			onMessage(records, acknowledgment, null);
+		}
+
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Consumer<?, ?> consumer) {
+			onMessage(records, null, consumer);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecords<K, V> records, @Nullable Acknowledgment acknowledgment,
+				Consumer<K, V> consumer) {
+			List<ConsumerRecord<K, V>> list = new ArrayList<>(records.count());
+			records.forEach(list::add);
+			deliver(list, acknowledgment, (own) -> this.delegate.onMessage(records, own, consumer));
+		}
+
+		@Override
+		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			deliver(records, acknowledgment, (own) -> call(records, own, consumer));
+		}
+
+	}
+
+}

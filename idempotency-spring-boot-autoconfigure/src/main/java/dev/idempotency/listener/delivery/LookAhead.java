@@ -1,0 +1,111 @@
+package dev.idempotency.listener.delivery;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.template.ClaimAhead;
+import dev.idempotency.template.IdempotentOperation;
+
+/**
+ * The records that the consumer of this thread has polled and that are not delivered yet,
+ * in the order in which its container delivers them. They are a guess: a seek, a pause,
+ * an interceptor or a stop may change what is delivered next. A {@link ClaimAhead} is
+ * therefore used only for exactly the record that it was made for.
+ */
+public final class LookAhead {
+
+	// A thread has one if its consumer has a PolledRecordsInterceptor.
+	private static final ThreadLocal<@Nullable LookAhead> CURRENT = new ThreadLocal<>();
+
+	private final Deque<ConsumerRecord<?, ?>> polled = new ArrayDeque<>();
+
+	private @Nullable ClaimAhead claims;
+
+	private @Nullable ListenerSettings settings;
+
+	// The application may have decorated a protected listener with one of its own.
+	private int depth;
+
+	// Note the records that the consumer of this thread has polled.
+	static void polled(ConsumerRecords<?, ?> records) {
+		LookAhead current = CURRENT.get();
+		if (current == null) {
+			current = new LookAhead();
+			CURRENT.set(current);
+		}
+		current.polled.clear();
+		for (ConsumerRecord<?, ?> record : records) {
+			current.polled.add(record);
+		}
+	}
+
+	static @Nullable LookAhead begin(ConsumerRecord<?, ?> record) {
+		LookAhead current = CURRENT.get();
+		if (current != null && current.depth++ == 0) {
+			current.moveBehind(record);
+			if (current.claims != null) {
+				current.claims.begin();
+			}
+		}
+		return current;
+	}
+
+	// The records before it were filtered. A record that is not there was polled
+	// earlier, so that nothing is known about the next one.
+	private void moveBehind(ConsumerRecord<?, ?> record) {
+		ConsumerRecord<?, ?> candidate = this.polled.poll();
+		while (candidate != null && !(candidate.offset() == record.offset()
+				&& candidate.partition() == record.partition() && candidate.topic().equals(record.topic()))) {
+			candidate = this.polled.poll();
+		}
+	}
+
+	void end() {
+		if (--this.depth == 0 && this.claims != null) {
+			this.claims.end();
+		}
+	}
+
+	public static @Nullable ClaimAhead claims(ListenerSettings settings) {
+		LookAhead current = CURRENT.get();
+		if (current == null || current.depth != 1) {
+			return null;
+		}
+		if (current.settings != settings) {
+			current.releaseClaim();
+			current.settings = settings;
+			current.claims = settings.template().claimAhead(current::next);
+		}
+		return current.claims;
+	}
+
+	private @Nullable IdempotentOperation next() {
+		ConsumerRecord<?, ?> next = this.polled.peek();
+		return (next != null && this.settings != null) ? this.settings.operations().resolveAhead(next) : null;
+	}
+
+	// Release the claim for the next record, because partitions were revoked from
+	// the consumer of this thread.
+	static void release() {
+		LookAhead current = CURRENT.get();
+		if (current != null) {
+			current.releaseClaim();
+		}
+	}
+
+	private void releaseClaim() {
+		if (this.claims != null) {
+			this.claims.release();
+		}
+	}
+
+	static void close() {
+		release();
+		CURRENT.remove();
+	}
+
+}

@@ -1,0 +1,119 @@
+package dev.idempotency.listener.delivery;
+
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.WeakHashMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
+
+/**
+ * The {@link ContainerAcknowledgments} of all containers in the manual ack modes. A
+ * periodic task releases the unacknowledged records of revoked partitions, and passes on
+ * acknowledgments whose completions the store has recorded late. All records are released
+ * after the containers have stopped and before the store closes.
+ */
+public final class ManualAcknowledgments implements SmartLifecycle {
+
+	private static final Log logger = LogFactory.getLog(ManualAcknowledgments.class);
+
+	// Containers stop at Integer.MAX_VALUE - 100, the template settles at half of it.
+	private static final int PHASE = Integer.MAX_VALUE / 2 + 1;
+
+	// The application may unregister a container.
+	private final Map<MessageListenerContainer, ContainerAcknowledgments> containers = Collections
+		.synchronizedMap(new WeakHashMap<>());
+
+	private final Map<IdempotencyKey, UnacknowledgedRecord> originals = new ConcurrentHashMap<>();
+
+	private @Nullable ScheduledExecutorService executor;
+
+	public static boolean isManual(AckMode mode) {
+		return mode == AckMode.MANUAL || mode == AckMode.MANUAL_IMMEDIATE;
+	}
+
+	public ContainerAcknowledgments create(MessageListenerContainer container) {
+		if (!isManual(container.getContainerProperties().getAckMode())) {
+			return ContainerAcknowledgments.NONE;
+		}
+		ContainerAcknowledgments created = new ContainerAcknowledgments(this.originals);
+		this.containers.put(container, created);
+		startTask();
+		return created;
+	}
+
+	private synchronized void startTask() {
+		if (this.executor == null) {
+			CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-acknowledgments-");
+			threads.setDaemon(true);
+			this.executor = Executors.newSingleThreadScheduledExecutor(threads);
+			this.executor.scheduleWithFixedDelay(() -> entries().forEach(this::update), 1, 1, TimeUnit.SECONDS);
+		}
+	}
+
+	private void update(Map.Entry<MessageListenerContainer, ContainerAcknowledgments> entry) {
+		try {
+			if (!entry.getValue().isEmpty()) {
+				// A container whose consumers have stopped returns null.
+				Collection<TopicPartition> assigned = entry.getKey().getAssignedPartitions();
+				entry.getValue().retain((assigned != null) ? assigned : List.of());
+				entry.getValue().settle();
+			}
+		}
+		catch (RuntimeException ex) {
+			logger.warn("The unacknowledged records of the container '" + entry.getKey().getListenerId()
+					+ "' could not be released, or an acknowledgment could not be passed on", ex);
+		}
+	}
+
+	private List<Map.Entry<MessageListenerContainer, ContainerAcknowledgments>> entries() {
+		synchronized (this.containers) {
+			return this.containers.entrySet()
+				.stream()
+				.map((entry) -> Map.entry(entry.getKey(), entry.getValue()))
+				.toList();
+		}
+	}
+
+	@Override
+	public synchronized void start() {
+		if (!this.containers.isEmpty()) {
+			startTask();
+		}
+	}
+
+	@Override
+	public synchronized void stop() {
+		if (this.executor != null) {
+			this.executor.shutdownNow();
+			this.executor = null;
+		}
+		entries().forEach((entry) -> entry.getValue().retain(List.of()));
+	}
+
+	@Override
+	public synchronized boolean isRunning() {
+		return this.executor != null;
+	}
+
+	@Override
+	public int getPhase() {
+		return PHASE;
+	}
+
+}

@@ -1,0 +1,109 @@
+package dev.idempotency.listener.delivery;
+
+import java.lang.reflect.Method;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+
+import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.key.ListenerScope;
+
+/**
+ * The {@code @Idempotent} methods of one endpoint.
+ */
+public final class ProtectedListeners implements BlockedRecordHandling.FailureListener {
+
+	private final Class<?> targetClass;
+
+	private final Map<Method, ProtectedListener> listeners;
+
+	private final ContainerAcknowledgments acknowledgments;
+
+	private final TopicIdentities identities;
+
+	private final AsyncRetries asyncRetries = new AsyncRetries();
+
+	private final BlockedRecords blockedRecords = new BlockedRecords();
+
+	private final Collection<ListenerScope> scopes;
+
+	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
+
+	public ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
+			Collection<ListenerScope> scopes, ContainerAcknowledgments acknowledgments, TopicIdentities identities) {
+		this.identities = identities;
+		this.scopes = List.copyOf(scopes);
+		this.acknowledgments = acknowledgments;
+		this.targetClass = targetClass;
+		this.listeners = Map.copyOf(listeners);
+	}
+
+	ContainerAcknowledgments acknowledgments() {
+		return this.acknowledgments;
+	}
+
+	TopicIdentities identities() {
+		return this.identities;
+	}
+
+	AsyncRetries asyncRetries() {
+		return this.asyncRetries;
+	}
+
+	BlockedRecords blockedRecords() {
+		return this.blockedRecords;
+	}
+
+	// The error handler may publish the record to a retry topic. Its copy is then
+	// recognized as this record, whatever headers its producer has copied.
+	@Override
+	public void failed(ConsumerRecord<?, ?> record) {
+		this.scopes.forEach((scope) -> scope.recordFailed(record));
+	}
+
+	@Override
+	public boolean isAsync() {
+		return this.asyncRetries.isActive();
+	}
+
+	@Override
+	public void redelivered(List<ConsumerRecord<?, ?>> records, boolean async) {
+		this.asyncRetries.redelivered(records, async);
+	}
+
+	@Override
+	public boolean isBehindRetry(ConsumerRecord<?, ?> record) {
+		return this.asyncRetries.isBehindRetry(record);
+	}
+
+	@Override
+	public boolean handled(List<ConsumerRecord<?, ?>> records) {
+		return this.asyncRetries.handled(records);
+	}
+
+	// Return the protection of an invoked method. The method may be a bridge method
+	// or the interface method of the registered one.
+	public @Nullable ProtectedListener get(Method invoked) {
+		return this.resolved.computeIfAbsent(invoked, this::resolve).orElse(null);
+	}
+
+	private Optional<ProtectedListener> resolve(Method invoked) {
+		return Optional.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(invoked, this.targetClass)));
+	}
+
+	public interface ProtectedListener {
+
+		ListenerSettings settings();
+
+		@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable;
+
+	}
+
+}

@@ -1,0 +1,317 @@
+package dev.idempotency.listener.method;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.IntStream;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.kafka.KafkaException;
+import org.springframework.kafka.listener.BatchListenerFailedException;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.OperationRejectedException;
+import dev.idempotency.listener.delivery.Delivery;
+import dev.idempotency.listener.delivery.Delivery.NackedException;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.store.Claim;
+import dev.idempotency.template.BatchHandler;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.PendingCompletion;
+
+/**
+ * The invocation of a batch listener for one delivery. The template calls the method with
+ * the records that are due; {@link #report} then acknowledges the batch or throws an
+ * exception from which the container knows the records to redeliver.
+ */
+final class BatchInvocation implements BatchHandler<Object> {
+
+	private static final Log logger = LogFactory.getLog(BatchInvocation.class);
+
+	private final MethodInvocation invocation;
+
+	private final Delivery delivery;
+
+	private final List<BatchItem> items;
+
+	private final @Nullable AcknowledgmentCheck check;
+
+	private final boolean deferring;
+
+	private final ListenerSettings settings;
+
+	// The records for which a call of the method has returned.
+	private final BitSet handled = new BitSet();
+
+	private List<Integer> due = List.of();
+
+	private @Nullable BatchAcknowledgment acknowledgment;
+
+	private @Nullable Object returned;
+
+	private Duration nackSleep = Duration.ZERO;
+
+	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
+			@Nullable AcknowledgmentCheck check, boolean deferring, ListenerSettings settings) {
+		this.invocation = invocation;
+		this.delivery = delivery;
+		this.items = items;
+		this.check = check;
+		this.deferring = deferring;
+		this.settings = settings;
+	}
+
+	// Check that each list among the arguments has one element per delivered record.
+	static void check(@Nullable Object[] arguments, int delivered) {
+		for (Object argument : arguments) {
+			int size = (argument instanceof List<?> list) ? list.size()
+					: (argument instanceof ConsumerRecords<?, ?> records) ? records.count() : delivered;
+			Assert.state(size == delivered,
+					() -> "A batch listener received " + delivered + " records, but an argument with " + size
+							+ " elements. Configure filters and converters to keep the number of records");
+		}
+	}
+
+	// The claim would be that of the original record, and this record could block the
+	// acknowledgment of the original.
+	@Override
+	public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
+		PendingCompletion original = this.deferring ? this.delivery.original(operation.key()) : null;
+		return (original != null) ? original.find(operation) : null;
+	}
+
+	@Override
+	@SuppressWarnings("unchecked")
+	public @Nullable List<@Nullable Object> handle(List<Integer> due) throws Throwable {
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		BatchAcknowledgment own = this.delivery.hasAcknowledgment() ? new BatchAcknowledgment(this.delivery, due)
+				: null;
+		this.due = due;
+		this.acknowledgment = own;
+		@Nullable Object[] arguments = keep(this.invocation.getArguments(), due, records.size(), own);
+		this.returned = ((ProxyMethodInvocation) this.invocation).invocableClone(arguments).proceed();
+		if (own != null && own.nacked() >= 0) {
+			// Kept here, because transactional mode calls the method again with a new
+			// acknowledgment for the records before the negatively acknowledged one.
+			this.nackSleep = own.sleep();
+			throw new NackedException();
+		}
+		if (this.check != null && own != null && !own.isAcknowledged() && this.delivery.isUnacknowledged()) {
+			ConsumerRecord<?, ?> first = records.get(due.get(own.acknowledged() + 1));
+			throw this.check
+				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
+		}
+		due.forEach(this.handled::set);
+		return (this.returned instanceof List<?> list) ? (List<@Nullable Object>) list : null;
+	}
+
+	boolean hasReturned(int index) {
+		return this.handled.get(index);
+	}
+
+	// Replaces the acknowledgment, and keeps only the records that are due.
+	private static @Nullable Object[] keep(@Nullable Object[] arguments, List<Integer> kept, int delivered,
+			@Nullable Acknowledgment acknowledgment) {
+		@Nullable Object[] filtered = arguments.clone();
+		for (int i = 0; i < arguments.length; i++) {
+			if (arguments[i] instanceof Acknowledgment && acknowledgment != null) {
+				filtered[i] = acknowledgment;
+			}
+			else {
+				// Lists are always copied, because the method may change them.
+				filtered[i] = keep(arguments[i], kept, delivered);
+			}
+		}
+		return filtered;
+	}
+
+	private static @Nullable Object keep(@Nullable Object argument, List<Integer> kept, int delivered) {
+		if (argument instanceof List<?> list) {
+			List<@Nullable Object> some = new ArrayList<>(kept.size());
+			kept.forEach((index) -> some.add(list.get(index)));
+			return some;
+		}
+		return (argument instanceof ConsumerRecords<?, ?> records && kept.size() < delivered) ? records(records, kept)
+				: argument;
+	}
+
+	private static <K, V> ConsumerRecords<K, V> records(ConsumerRecords<K, V> records, List<Integer> kept) {
+		Set<Integer> indexes = new HashSet<>(kept);
+		Map<TopicPartition, List<ConsumerRecord<K, V>>> some = new LinkedHashMap<>();
+		int index = 0;
+		for (ConsumerRecord<K, V> record : records) {
+			if (indexes.contains(index++)) {
+				some.computeIfAbsent(new TopicPartition(record.topic(), record.partition()), (key) -> new ArrayList<>())
+					.add(record);
+			}
+		}
+		return new ConsumerRecords<>(some, Map.of());
+	}
+
+	@Override
+	public int failedAt(Throwable error) {
+		if (error instanceof NackedException && this.acknowledgment != null) {
+			return this.acknowledgment.nacked();
+		}
+		if (error instanceof OperationNotAcknowledgedException && this.acknowledgment != null) {
+			return this.acknowledgment.acknowledged() + 1;
+		}
+		BatchListenerFailedException failed = BlockedRecordHandling.namedFailure(error);
+		if (failed == null) {
+			return -1;
+		}
+		ConsumerRecord<?, ?> record = failed.getRecord();
+		return (record != null) ? position(record) : failed.getIndex();
+	}
+
+	// With an acknowledgment, the items before the declined one
+	// are not acknowledged when the method is called again.
+	@Override
+	public @Nullable OperationDeclinedException declinedBy(Throwable error) {
+		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
+				: BlockedRecordHandling.namedFailure(error);
+		return (failed != null) ? this.settings.declinedFailures().declined(failed.getCause()) : null;
+	}
+
+	private int position(ConsumerRecord<?, ?> record) {
+		for (int i = 0; i < this.due.size(); i++) {
+			ConsumerRecord<?, ?> candidate = this.delivery.records().get(this.due.get(i));
+			if (candidate.offset() == record.offset() && candidate.partition() == record.partition()
+					&& candidate.topic().equals(record.topic())) {
+				return i;
+			}
+		}
+		return -1;
+	}
+
+	// After a negative acknowledgment the container commits the offsets of the records
+	// before it.
+	@Override
+	public boolean isCommitted(Throwable error) {
+		return error instanceof NackedException;
+	}
+
+	@Override
+	public int completed(int count) {
+		BatchAcknowledgment own = this.acknowledgment;
+		return (!this.deferring || own == null || !this.delivery.isUnacknowledged()) ? count : own.acknowledged() + 1;
+	}
+
+	@Override
+	public void defer(List<Integer> items, List<PendingCompletion> pending) {
+		this.delivery.defer(items,
+				items.stream().map((item) -> Objects.requireNonNull(this.items.get(item).operation()).key()).toList(),
+				pending);
+	}
+
+	@Nullable Object report(BatchResult<Object> result, @Nullable OperationRejectedException rejection, boolean transactional)
+			throws Throwable {
+		Throwable failure = result.failure();
+		if (!result.blocked().isEmpty()) {
+			throw partial(result);
+		}
+		if (failure instanceof NackedException) {
+			this.delivery.end();
+			this.delivery.nack(result.failedAt(), this.nackSleep);
+		}
+		else if (failure != null) {
+			throw failed(failure, result.failedAt(), transactional);
+		}
+		else if (rejection != null) {
+			throw failed(rejection, result.results().size(), transactional);
+		}
+		else {
+			// A method that was not called could not acknowledge the records.
+			this.delivery.completed(this.acknowledgment == null);
+			if (this.acknowledgment != null) {
+				this.acknowledgment.completed();
+			}
+		}
+		return this.returned;
+	}
+
+	private RuntimeException partial(BatchResult<Object> result) {
+		boolean committable = isCommittable(result);
+		if (this.acknowledgment != null) {
+			this.acknowledgment.partiallyCompleted();
+		}
+		RuntimeException partial = BlockedRecordHandling.partial(this.delivery.records(),
+				(index) -> index < result.results().size() && result.results().get(index) != null, result.blocked(),
+				committable);
+		Throwable failure = result.failure();
+		if (failure != null && !(failure instanceof NackedException)) {
+			logger
+				.warn("A batch failed while other records of it are blocked. Its unprocessed records are redelivered: "
+						+ partial.getMessage(), failure);
+		}
+		this.delivery.block(partial, result.blocked(), this::key, this.settings);
+		return partial;
+	}
+
+	private @Nullable IdempotencyKey key(int index) {
+		IdempotentOperation operation = this.items.get(index).operation();
+		return (operation != null) ? operation.key() : null;
+	}
+
+	private boolean isCommittable(BatchResult<Object> result) {
+		if (this.acknowledgment == null) {
+			return !this.delivery.isBehindUnacknowledged();
+		}
+		return this.acknowledgment.isAcknowledged() && this.delivery.complete(processed(result));
+	}
+
+	private List<? extends ConsumerRecord<?, ?>> processed(BatchResult<Object> result) {
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		return IntStream.range(0, result.results().size())
+			.filter((index) -> result.results().get(index) != null)
+			.mapToObj(records::get)
+			.toList();
+	}
+
+	private Throwable failed(Throwable failure, int index, boolean transactional) {
+		if (index < 0 || transactional) {
+			return withoutIndex(failure);
+		}
+		// The error handler commits the offsets of the records before the failed one.
+		this.delivery.complete(this.delivery.records().subList(0, index));
+		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
+		return (failure instanceof OperationRejectedException rejected)
+				? BlockedRecordHandling.rejected(rejected, record)
+				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
+	}
+
+	// The error handler would apply an index of the method's records to the delivered
+	// batch. In a transaction, it would commit the offsets of the records before the
+	// failed one, although their output is rolled back.
+	private static Throwable withoutIndex(Throwable failure) {
+		BatchListenerFailedException indexed = BlockedRecordHandling.namedFailure(failure);
+		if (indexed == null) {
+			return failure;
+		}
+		KafkaException whole = new KafkaException("A batch failed as a whole: " + indexed.getMessage(),
+				indexed.getCause());
+		whole.addSuppressed(failure);
+		return whole;
+	}
+
+}

@@ -1,0 +1,227 @@
+package dev.idempotency.listener.method;
+
+import java.lang.annotation.Annotation;
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
+
+import org.aopalliance.aop.Advice;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Pointcut;
+import org.springframework.aop.support.AbstractPointcutAdvisor;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.context.annotation.Bean;
+import org.springframework.core.MethodIntrospector;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.support.KafkaUtils;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ConcurrentReferenceHashMap;
+import org.springframework.util.ReflectionUtils;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.listener.delivery.Delivery;
+import dev.idempotency.listener.delivery.DeliveryListener;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+
+/**
+ * Advises the methods that {@link Idempotent} annotates, directly or through their class.
+ * The advisor has no dependencies, because it must exist before every listener bean. The
+ * current {@link Delivery} provides the protection of the method.
+ * <p>
+ * The advisor warns once for each method that runs unprotected: a consumer thread calls
+ * the method, but the container of that consumer was not registered as a listener.
+ * Consumers without a consumer group are not recognized.
+ */
+@SuppressWarnings("serial")
+public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
+
+	/**
+	 * Called instead of a method when the thread delivers no record.
+	 */
+	public static final ThreadLocal<@Nullable MethodInterceptor> PROBE = new ThreadLocal<>();
+
+	private static final Log logger = LogFactory.getLog(IdempotentAdvisor.class);
+
+	private static final Map<Class<?>, Boolean> CANDIDATES = new ConcurrentReferenceHashMap<>();
+
+	private final transient IdempotentPointcut pointcut = new IdempotentPointcut();
+
+	private final transient Set<Method> checkedForWarning = ConcurrentHashMap.newKeySet();
+
+	private final transient MethodInterceptor advice = this::invoke;
+
+	public IdempotentAdvisor() {
+		// The transaction advisor has the lowest precedence and must be inside.
+		setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
+	}
+
+	private @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+		Delivery delivery = Delivery.current();
+		if (delivery == null) {
+			MethodInterceptor probe = PROBE.get();
+			if (probe != null) {
+				return probe.invoke(invocation);
+			}
+			warnIfUnprotected(invocation);
+			return invocation.proceed();
+		}
+		ProtectedListener listener = delivery.listener(invocation.getMethod());
+		return (listener != null) ? invoke(listener, invocation, delivery) : invocation.proceed();
+	}
+
+	public static @Nullable Object invoke(ProtectedListener listener, MethodInvocation invocation, Delivery delivery)
+			throws Throwable {
+		delivery.unblock();
+		try {
+			return listener.invoke(invocation, delivery);
+		}
+		catch (RuntimeException ex) {
+			if (delivery.isBlockedBy(ex)) {
+				throw new BlockedSignal(ex);
+			}
+			throw ex;
+		}
+	}
+
+	@Override
+	public Pointcut getPointcut() {
+		return this.pointcut;
+	}
+
+	@Override
+	public Advice getAdvice() {
+		return this.advice;
+	}
+
+	// Whether a class can have a method that is marked. The search runs once for a
+	// class, because two advisors ask for each bean of the application.
+	public static boolean isCandidate(Class<?> type) {
+		return CANDIDATES.computeIfAbsent(type, IdempotentAdvisor::declares);
+	}
+
+	private static boolean declares(Class<?> type) {
+		if (!AnnotationUtils.isCandidateClass(type, Idempotent.class)) {
+			return false;
+		}
+		return AnnotatedElementUtils.hasAnnotation(type, Idempotent.class) || declaresMethod(type)
+				|| ClassUtils.getAllInterfacesForClassAsSet(type).stream().anyMatch(IdempotentAdvisor::declaresMethod);
+	}
+
+	private static boolean declaresMethod(Class<?> type) {
+		return Stream.of(ReflectionUtils.getAllDeclaredMethods(type))
+			.anyMatch((method) -> AnnotatedElementUtils.isAnnotated(method, Idempotent.class));
+	}
+
+	public static boolean isMarked(Method method, Class<?> targetClass) {
+		return hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class)
+				|| AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+	}
+
+	private static boolean hasAnnotation(Method method, Class<? extends Annotation> annotation) {
+		return AnnotatedElementUtils.hasAnnotation(method, annotation);
+	}
+
+	public boolean isUsed() {
+		return this.pointcut.matched;
+	}
+
+	// The matched methods that have the annotation themselves.
+	public Set<Method> markedMethods() {
+		return Set.copyOf(this.pointcut.marked);
+	}
+
+	private void warnIfUnprotected(MethodInvocation invocation) {
+		String group = KafkaUtils.getConsumerGroupId();
+		if (group == null) {
+			return;
+		}
+		Object target = invocation.getThis();
+		Class<?> type = (target != null) ? AopUtils.getTargetClass(target) : invocation.getMethod().getDeclaringClass();
+		Method method = AopUtils.getMostSpecificMethod(invocation.getMethod(), type);
+		if (this.checkedForWarning.add(method) && isListenerMethod(method, type)) {
+			logger.warn("@Idempotent on " + ListenerSettings.where(method, method.getDeclaringClass())
+					+ " is ignored: a thread of the consumer group '" + group
+					+ "' called the method, but the container "
+					+ "of that consumer is not registered as a listener, so the method runs for each delivery. Put "
+					+ "@KafkaListener on the method, or call it within IdempotencyTemplate.execute");
+		}
+	}
+
+	// The annotation of a class applies to its listener methods, if it has any.
+	private static boolean isListenerMethod(Method method, Class<?> type) {
+		if (hasAnnotation(method, Idempotent.class)) {
+			return true;
+		}
+		Set<Method> listeners = MethodIntrospector.selectMethods(type,
+				(ReflectionUtils.MethodFilter) (candidate) -> hasAnnotation(candidate, KafkaListener.class)
+						|| hasAnnotation(candidate, KafkaHandler.class));
+		if (!listeners.isEmpty()) {
+			return listeners.contains(method);
+		}
+		return !ReflectionUtils.isObjectMethod(method) && !isSeekCallback(method);
+	}
+
+	private static boolean isSeekCallback(Method method) {
+		return Stream.of(ConsumerSeekAware.class.getMethods())
+			.anyMatch((callback) -> callback.getName().equals(method.getName())
+					&& Arrays.equals(callback.getParameterTypes(), method.getParameterTypes()));
+	}
+
+	/**
+	 * Matches annotated methods and all methods of annotated classes.
+	 */
+	private static final class IdempotentPointcut extends StaticMethodMatcherPointcut {
+
+		private final Set<Method> marked = ConcurrentHashMap.newKeySet();
+
+		private volatile boolean matched;
+
+		IdempotentPointcut() {
+			setClassFilter(IdempotentAdvisor::isCandidate);
+		}
+
+		@Override
+		public boolean matches(Method method, Class<?> targetClass) {
+			if (!isMarked(method, targetClass)) {
+				return false;
+			}
+			this.matched = true;
+			Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
+			if (hasAnnotation(specific, Idempotent.class)) {
+				this.marked.add(specific);
+			}
+			// The annotation of a bean method applies to the function that it returns.
+			return !hasAnnotation(specific, Bean.class);
+		}
+
+	}
+
+	/**
+	 * Leaves a method whose delivery is blocked. The {@link DeliveryListener} throws the
+	 * reason to the container. It is an error, because the listener adapter passes each
+	 * exception to the {@code KafkaListenerErrorHandler} of the application and sends the
+	 * result as a reply.
+	 */
+	private static final class BlockedSignal extends Error {
+
+		BlockedSignal(RuntimeException reason) {
+			super(reason.getMessage(), reason, false, false);
+		}
+
+	}
+
+}

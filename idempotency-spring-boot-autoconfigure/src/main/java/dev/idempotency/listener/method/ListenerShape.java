@@ -1,0 +1,106 @@
+package dev.idempotency.listener.method;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Type;
+import java.lang.reflect.WildcardType;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.target.SingletonTargetSource;
+import org.springframework.core.KotlinDetector;
+import org.springframework.core.MethodParameter;
+import org.springframework.core.ResolvableType;
+import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.messaging.Message;
+
+import dev.idempotency.Mode;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.delivery.ManualAcknowledgments;
+import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+
+/**
+ * The kind of a listener method.
+ *
+ * @param batch whether the method receives batches
+ * @param async converts the return value of an asynchronous method, {@code null} if the
+ * method is synchronous
+ * @param kafkaTransaction whether the container begins a Kafka transaction
+ * @param acknowledging whether the method acknowledges its records itself
+ */
+public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction,
+		boolean acknowledging) {
+
+	public static ListenerShape of(Method method, MessageListenerContainer container) {
+		return new ListenerShape(listener(container) instanceof BatchMessageListener<?, ?>, AsyncResult.of(method),
+				container.getContainerProperties().getKafkaAwareTransactionManager() != null,
+				ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())
+						&& canAcknowledge(method));
+	}
+
+	// An advice chain makes the listener a proxy, which
+	// would be advised twice if it was decorated.
+	public static @Nullable Object listener(MessageListenerContainer container) {
+		Object listener = container.getContainerProperties().getMessageListener();
+		return (listener instanceof Advised advised
+				&& advised.getTargetSource() instanceof SingletonTargetSource source) ? source.getTarget() : listener;
+	}
+
+	// The headers contain the acknowledgment too. A method that receives neither cannot
+	// acknowledge, so the completion of its records must not wait for an acknowledgment.
+	private static boolean canAcknowledge(Method method) {
+		return Arrays.stream(method.getParameterTypes())
+			.anyMatch((type) -> Acknowledgment.class.isAssignableFrom(type) || Message.class.isAssignableFrom(type)
+					|| Map.class.isAssignableFrom(type));
+	}
+
+	// The type of the result that is stored for a record.
+	public @Nullable Type resultType(Method method, Class<?> targetClass) {
+		ResolvableType type = KotlinDetector.isSuspendingFunction(method) ? continuation(method)
+				: ResolvableType.forMethodReturnType(method, targetClass);
+		if (this.batch) {
+			type = type.as(List.class).getGeneric(0);
+		}
+		else if (this.async != null && !KotlinDetector.isSuspendingFunction(method)) {
+			type = type.getGeneric(0);
+		}
+		Class<?> raw = type.resolve(Object.class);
+		boolean none = method.getReturnType() == void.class || raw == Void.class || raw.getName().equals("kotlin.Unit");
+		return none ? null : (type.resolve() != null) ? type.getType() : Object.class;
+	}
+
+	// The result type of a suspending function is the type argument of its continuation.
+	private static ResolvableType continuation(Method method) {
+		ResolvableType type = ResolvableType
+			.forMethodParameter(new MethodParameter(method, method.getParameterCount() - 1))
+			.getGeneric(0);
+		return (type.getType() instanceof WildcardType wildcard && wildcard.getLowerBounds().length == 1)
+				? ResolvableType.forType(wildcard.getLowerBounds()[0]) : type;
+	}
+
+	public ProtectedListener protect(ListenerSettings settings) {
+		AcknowledgmentCheck check = (this.acknowledging && settings.mode() == Mode.TRANSACTIONAL)
+				? new AcknowledgmentCheck(settings.name()) : null;
+		if (this.batch) {
+			return new ProtectedBatchListener(settings, check,
+					this.acknowledging && settings.mode() == Mode.LEASED && !this.kafkaTransaction);
+		}
+		return new ProtectedRecordListener(settings, this.async, check);
+	}
+
+	// The reason why the method cannot run in the transaction of transactional mode.
+	public @Nullable String transactionalProblem() {
+		if (this.async != null) {
+			return "is asynchronous, and a transaction ends when its method returns";
+		}
+		return this.kafkaTransaction
+				? "has a Kafka transaction in its container, which commits after the database, so that its output "
+						+ "could be lost"
+				: null;
+	}
+
+}

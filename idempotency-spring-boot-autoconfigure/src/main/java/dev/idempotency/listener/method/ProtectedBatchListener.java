@@ -1,0 +1,121 @@
+package dev.idempotency.listener.method;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.OperationRejectedException;
+import dev.idempotency.listener.delivery.Delivery;
+import dev.idempotency.listener.delivery.Delivery.NackedException;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.key.OperationResolver.Resolution;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.OperationObserver.Outcome;
+
+/**
+ * A listener method that receives batches.
+ * <ol>
+ * <li>Resolves the operation of each record, up to the first rejected one.
+ * <li>Runs the method for the records that are due. The order within a partition is kept.
+ * <li>Reports the result to the container, and replays the stored results of duplicates.
+ * </ol>
+ *
+ * @param settings the settings of the method
+ * @param check fails a method that returns without acknowledging its records,
+ * {@code null} if it may do so
+ * @param deferring whether the completion of a record waits for its acknowledgment
+ */
+record ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check,
+		boolean deferring) implements ProtectedListener {
+
+	@Override
+	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
+		List<? extends ConsumerRecord<?, ?>> records = delivery.freeze();
+		@Nullable Object[] arguments = invocation.getArguments();
+		BatchInvocation.check(arguments, records.size());
+		if (records.isEmpty()) {
+			return invocation.proceed();
+		}
+		List<BatchItem> items = new ArrayList<>(records.size());
+		boolean[] withoutKey = new boolean[records.size()];
+		OperationRejectedException rejection = null;
+		TopicPartition lane = null;
+		for (int i = 0; i < records.size() && rejection == null; i++) {
+			ConsumerRecord<?, ?> record = records.get(i);
+			// Most records of a batch belong to one partition.
+			if (lane == null || lane.partition() != record.partition() || !lane.topic().equals(record.topic())) {
+				lane = new TopicPartition(record.topic(), record.partition());
+			}
+			try {
+				Resolution resolution = this.settings.operations().resolve(record, arguments, i);
+				withoutKey[i] = resolution.operation() == null && !resolution.excluded();
+				items.add(new BatchItem(resolution.operation(), lane));
+			}
+			catch (OperationRejectedException ex) {
+				rejection = ex;
+			}
+		}
+		boolean transactional = this.settings.boundary().deferral() != null;
+		if (rejection != null && transactional) {
+			// The Kafka transaction is rolled back.
+			throw rejection;
+		}
+		delivery.begin();
+		try {
+			// The error handler commits the offsets of the records before a rejected one.
+			BatchInvocation batch = new BatchInvocation(invocation, delivery, items, this.check,
+					this.deferring && rejection == null, this.settings);
+			long start = System.nanoTime();
+			BatchResult<Object> result = this.settings.template()
+				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);
+			reportUnprotected(result, withoutKey, System.nanoTime() - start);
+			Object returned = batch.report(result, rejection, transactional);
+			return (result.failure() instanceof NackedException) ? null : withStoredResults(result, returned, batch);
+		}
+		finally {
+			delivery.end();
+		}
+	}
+
+	private void reportUnprotected(BatchResult<Object> result, boolean[] withoutKey, long nanos) {
+		for (int i = 0; i < result.results().size(); i++) {
+			if (withoutKey[i] && result.results().get(i) != null) {
+				this.settings.operations()
+					.reportWithoutKey(Outcome.UNPROTECTED, Duration.ofNanos(nanos / withoutKey.length));
+			}
+		}
+	}
+
+	private @Nullable Object withStoredResults(BatchResult<Object> result, @Nullable Object returned,
+			BatchInvocation batch) {
+		boolean stored = result.results()
+			.stream()
+			.anyMatch((one) -> one != null && (one.duplicate() || one.stale() || one.declineReason() != null));
+		if (!stored || this.settings.codec() == ListenerSettings.NO_RESULT) {
+			return returned;
+		}
+		List<@Nullable Object> results = new ArrayList<>();
+		for (int i = 0; i < result.results().size(); i++) {
+			IdempotentResult<Object> one = result.results().get(i);
+			if (one != null && isReply(one, batch.hasReturned(i))) {
+				results.add(one.result());
+			}
+		}
+		return results;
+	}
+
+	// For an element that is null, Spring Kafka sends a reply without a value. Only the
+	// method itself may ask for one.
+	private static boolean isReply(IdempotentResult<Object> one, boolean returned) {
+		return one.result() != null || (returned && !one.duplicate() && !one.stale() && one.declineReason() == null);
+	}
+
+}

@@ -1,0 +1,364 @@
+package dev.idempotency.listener.range;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.consumer.CloseOptions;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.PartitionInfo;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.Deserializer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.beans.BeanUtils;
+import org.springframework.core.log.LogAccessor;
+import org.springframework.kafka.core.ConsumerFactory;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.support.TopicPartitionOffset;
+import org.springframework.kafka.support.serializer.ErrorHandlingDeserializer;
+import org.springframework.kafka.support.serializer.SerializationUtils;
+import org.springframework.util.Assert;
+import org.springframework.util.ClassUtils;
+
+import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.range.KeyProbe.Answer;
+import dev.idempotency.reconcile.ReconciliationRequest;
+import dev.idempotency.reconcile.TopicRange;
+import dev.idempotency.reconcile.TopicRecord;
+import dev.idempotency.reconcile.TopicRecord.Target;
+import dev.idempotency.template.OffsetPosition;
+import dev.idempotency.template.OffsetPosition.TopicIdentity;
+
+/**
+ * Reads a range of the topics of a listener with a consumer that is no member of a group,
+ * and resolves each record to its operation as the listener does.
+ */
+final class ListenerRange implements TopicRange {
+
+	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(ListenerRange.class));
+
+	private static final String UNREADABLE = "the record cannot be deserialized";
+
+	private static final int RECORDS = 500;
+
+	private static final Duration POLL = Duration.ofSeconds(1);
+
+	private static final Duration TIMEOUT = Duration.ofSeconds(15);
+
+	private final ListenerTopics.Source source;
+
+	private final Consumer<?, ?> consumer;
+
+	private final KeyProbe probe;
+
+	private final Map<TopicPartition, Long> ends;
+
+	// Without a group, no committed offset is known.
+	private final @Nullable Map<TopicPartition, Long> committed;
+
+	private final Set<TopicPartition> open;
+
+	private final long total;
+
+	private ListenerRange(ListenerTopics.Source source, Consumer<?, ?> consumer, Map<TopicPartition, Long> starts,
+			Map<TopicPartition, Long> ends, @Nullable Map<TopicPartition, Long> committed) {
+		this.source = source;
+		this.consumer = consumer;
+		this.ends = ends;
+		this.committed = committed;
+		Map<String, UUID> ids = new ConcurrentHashMap<>();
+		this.probe = new KeyProbe(source.listeners(), source.container().getGroupId(),
+				(record) -> new OffsetPosition(record.topic(), record.partition(), record.offset(),
+						new Identity(record.topic(), ids, source.topicIds())));
+		this.open = new HashSet<>(ends.keySet());
+		this.open.removeIf((partition) -> starts.getOrDefault(partition, 0L) >= ends.getOrDefault(partition, 0L));
+		this.total = this.open.stream()
+			.mapToLong((partition) -> ends.getOrDefault(partition, 0L) - starts.getOrDefault(partition, 0L))
+			.sum();
+		consumer.assign(this.open);
+		this.open.forEach((partition) -> consumer.seek(partition, starts.getOrDefault(partition, 0L)));
+	}
+
+	static ListenerRange open(ListenerTopics.Source source, ConsumerFactory<?, ?> consumers,
+			ReconciliationRequest request) {
+		Consumer<?, ?> consumer = consumer(source.properties(), consumers);
+		try {
+			List<TopicPartition> partitions = partitions(source, consumer, request);
+			String group = source.container().getGroupId();
+			// Before the end of the range, so that a record that is committed later is
+			// looked up later too.
+			Map<TopicPartition, Long> committed = (group != null) ? committed(source, group) : null;
+			Map<TopicPartition, Long> starts = starts(consumer, partitions, request);
+			Map<TopicPartition, Long> ends = new HashMap<>(consumer.endOffsets(partitions));
+			if (request.to() != null) {
+				offsets(consumer, partitions, request.to())
+					.forEach((partition, offset) -> ends.merge(partition, offset, Math::min));
+			}
+			return new ListenerRange(source, consumer, starts, ends, committed);
+		}
+		catch (RuntimeException | Error ex) {
+			close(consumer);
+			throw ex;
+		}
+	}
+
+	// The connection, the credentials and the isolation are those of the container's own
+	// consumers. It continues with the oldest record if the broker deletes records.
+	private static Consumer<?, ?> consumer(Map<String, Object> properties, ConsumerFactory<?, ?> consumers) {
+		Map<String, Object> configuration = new HashMap<>(properties);
+		configuration.keySet()
+			.removeAll(Set.of(ConsumerConfig.GROUP_ID_CONFIG, ConsumerConfig.GROUP_INSTANCE_ID_CONFIG,
+					ConsumerConfig.GROUP_PROTOCOL_CONFIG, ConsumerConfig.GROUP_REMOTE_ASSIGNOR_CONFIG,
+					ConsumerConfig.CLIENT_ID_CONFIG, ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG,
+					ConsumerConfig.METRIC_REPORTER_CLASSES_CONFIG, ConsumerConfig.PARTITION_ASSIGNMENT_STRATEGY_CONFIG,
+					ConsumerConfig.SESSION_TIMEOUT_MS_CONFIG, ConsumerConfig.HEARTBEAT_INTERVAL_MS_CONFIG,
+					ConsumerConfig.MAX_POLL_INTERVAL_MS_CONFIG, ConsumerConfig.FETCH_MIN_BYTES_CONFIG,
+					ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG));
+		configuration.putAll(Map.of(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG, false,
+				ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, false, ConsumerConfig.AUTO_OFFSET_RESET_CONFIG,
+				"earliest", ConsumerConfig.MAX_POLL_RECORDS_CONFIG, RECORDS, ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG,
+				100, ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis(),
+				ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) TIMEOUT.toMillis()));
+		return new KafkaConsumer<>(configuration, deserializer(consumers.getKeyDeserializer(), properties, true),
+				deserializer(consumers.getValueDeserializer(), properties, false));
+	}
+
+	private static Deserializer<?> deserializer(@Nullable Deserializer<?> own, Map<String, Object> properties,
+			boolean key) {
+		if (own != null) {
+			return new TolerantDeserializer<>(own, key);
+		}
+		String name = key ? ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG
+				: ConsumerConfig.VALUE_DESERIALIZER_CLASS_CONFIG;
+		Object type = properties.get(name);
+		Assert.state(type != null, () -> "The property '" + name + "' of the consumer is missing");
+		Class<?> resolved = (type instanceof Class<?> known) ? known
+				: ClassUtils.resolveClassName(type.toString().trim(), ClassUtils.getDefaultClassLoader());
+		Deserializer<?> created = (Deserializer<?>) BeanUtils.instantiateClass(resolved);
+		created.configure(properties, key);
+		return new TolerantDeserializer<>(created, key);
+	}
+
+	private static List<TopicPartition> partitions(ListenerTopics.Source source, Consumer<?, ?> consumer,
+			ReconciliationRequest request) {
+		ContainerProperties settings = source.container().getContainerProperties();
+		Set<TopicPartition> partitions = new LinkedHashSet<>();
+		if (settings.getTopicPartitions() != null) {
+			Arrays.stream(settings.getTopicPartitions())
+				.map(TopicPartitionOffset::getTopicPartition)
+				.forEach(partitions::add);
+		}
+		else {
+			topics(settings, consumer).forEach((topic) -> consumer.partitionsFor(topic)
+				.forEach((info) -> partitions.add(new TopicPartition(topic, info.partition()))));
+		}
+		List<TopicPartition> selected = partitions.stream()
+			.filter((partition) -> request.topic() == null || request.topic().equals(partition.topic()))
+			.filter((partition) -> request.partition() == null || request.partition() == partition.partition())
+			.toList();
+		Assert.isTrue(!selected.isEmpty(),
+				() -> "The listener '" + source.id() + "' receives no records of "
+						+ ((request.partition() != null) ? "partition " + request.partition() + " of " : "")
+						+ ((request.topic() != null) ? "the topic '" + request.topic() + "'" : "its topics")
+						+ ". It receives records of " + partitions);
+		return selected;
+	}
+
+	private static Collection<String> topics(ContainerProperties settings, Consumer<?, ?> consumer) {
+		Pattern pattern = settings.getTopicPattern();
+		if (pattern == null) {
+			return new LinkedHashSet<>(ListenerScope.topics(settings));
+		}
+		Map<String, List<PartitionInfo>> all = consumer.listTopics();
+		return all.keySet().stream().filter((topic) -> pattern.matcher(topic).matches()).sorted().toList();
+	}
+
+	private static Map<TopicPartition, Long> starts(Consumer<?, ?> consumer, List<TopicPartition> partitions,
+			ReconciliationRequest request) {
+		Map<TopicPartition, Long> starts = new HashMap<>(consumer.beginningOffsets(partitions));
+		Long offset = request.fromOffset();
+		if (offset != null) {
+			starts.replaceAll((partition, beginning) -> Math.max(beginning, offset));
+		}
+		if (request.from() != null) {
+			Map<TopicPartition, Long> from = offsets(consumer, partitions, request.from());
+			// A partition without an offset has only older records.
+			starts.replaceAll((partition, beginning) -> from.getOrDefault(partition, Long.MAX_VALUE));
+		}
+		return starts;
+	}
+
+	private static Map<TopicPartition, Long> offsets(Consumer<?, ?> consumer, List<TopicPartition> partitions,
+			Instant time) {
+		Map<TopicPartition, Long> times = partitions.stream()
+			.collect(Collectors.toMap((partition) -> partition, (partition) -> time.toEpochMilli()));
+		Map<TopicPartition, OffsetAndTimestamp> found = consumer.offsetsForTimes(times);
+		Map<TopicPartition, Long> offsets = new HashMap<>();
+		// The value of a partition without such a record is null.
+		found.forEach((partition, offset) -> {
+			if (offset != null) {
+				offsets.put(partition, offset.offset());
+			}
+		});
+		return offsets;
+	}
+
+	private static Map<TopicPartition, Long> committed(ListenerTopics.Source source, String group) {
+		try (Admin admin = Admin.create(TopicIds.configuration(source.properties()))) {
+			Map<TopicPartition, OffsetAndMetadata> offsets = admin.listConsumerGroupOffsets(group)
+				.partitionsToOffsetAndMetadata()
+				.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+			Map<TopicPartition, Long> committed = new HashMap<>();
+			// The value of a partition without a committed offset is null.
+			offsets.forEach((partition, offset) -> {
+				if (offset != null) {
+					committed.put(partition, offset.offset());
+				}
+			});
+			return committed;
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new KafkaException("the thread was interrupted", ex);
+		}
+		catch (ExecutionException | TimeoutException ex) {
+			throw new KafkaException("the committed offsets of the group '" + group + "' are not known ("
+					+ ((ex.getCause() != null) ? ex.getCause() : ex) + ")", ex);
+		}
+	}
+
+	@Override
+	public long total() {
+		return this.total;
+	}
+
+	@Override
+	public List<TopicRecord> next() {
+		List<TopicRecord> records = new ArrayList<>();
+		try {
+			for (ConsumerRecord<?, ?> record : this.consumer.poll(POLL)) {
+				if (record.offset() < this.ends.getOrDefault(partition(record), 0L)) {
+					records.add(resolve(record));
+				}
+			}
+			List<TopicPartition> done = this.open.stream()
+				.filter((partition) -> this.consumer.position(partition) >= this.ends.getOrDefault(partition, 0L))
+				.toList();
+			this.consumer.pause(done);
+			done.forEach(this.open::remove);
+		}
+		catch (KafkaException ex) {
+			throw new IllegalStateException("The topics of the listener '" + this.source.id() + "' cannot be read: "
+					+ ex.getMessage() + ". Check the broker", ex);
+		}
+		return records;
+	}
+
+	private TopicRecord resolve(ConsumerRecord<?, ?> record) {
+		if ((record.key() == null && hasError(record, SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER))
+				|| (record.value() == null
+						&& hasError(record, SerializationUtils.VALUE_DESERIALIZER_EXCEPTION_HEADER))) {
+			// The message of the exception may quote the content.
+			return record(record, null, UNREADABLE);
+		}
+		Answer answer = this.probe.resolve(record, this.source.listener(), this.consumer);
+		Target target = (answer.template() != null && answer.operation() != null)
+				? new Target(answer.template(), answer.operation()) : null;
+		return record(record, target, answer.problem());
+	}
+
+	private static boolean hasError(ConsumerRecord<?, ?> record, String header) {
+		return SerializationUtils.getExceptionFromHeader(record, header, logger) != null;
+	}
+
+	private TopicRecord record(ConsumerRecord<?, ?> record, @Nullable Target target, @Nullable String problem) {
+		boolean consumed = this.committed == null
+				|| record.offset() < this.committed.getOrDefault(partition(record), 0L);
+		return new TopicRecord(record.topic(), record.partition(), record.offset(), record.timestamp(), consumed,
+				target, problem);
+	}
+
+	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
+		return new TopicPartition(record.topic(), record.partition());
+	}
+
+	@Override
+	public boolean isComplete() {
+		return this.open.isEmpty();
+	}
+
+	@Override
+	public void close() {
+		close(this.consumer);
+	}
+
+	private static void close(Consumer<?, ?> consumer) {
+		consumer.close(CloseOptions.timeout(Duration.ZERO));
+	}
+
+	/**
+	 * Keeps an error as a header of its record, so that the records behind it are read.
+	 *
+	 * @param <T> the type of the deserialized values
+	 */
+	private static final class TolerantDeserializer<T> extends ErrorHandlingDeserializer<T> {
+
+		TolerantDeserializer(Deserializer<T> delegate, boolean key) {
+			super(delegate);
+			setForKey(key);
+		}
+
+		@Override
+		public void close() {
+			// The delegate may be one that the consumers of the application use.
+		}
+
+	}
+
+	/**
+	 * The identity of a topic, which is determined once for a range.
+	 *
+	 * @param topic the topic
+	 * @param known the known ids
+	 * @param ids finds the id of a topic
+	 */
+	private record Identity(String topic, Map<String, UUID> known,
+			Function<String, UUID> ids) implements TopicIdentity {
+
+		@Override
+		public UUID get() {
+			return this.known.computeIfAbsent(this.topic, this.ids);
+		}
+
+		@Override
+		public void confirm() {
+			// Nothing is skipped.
+		}
+
+	}
+
+}

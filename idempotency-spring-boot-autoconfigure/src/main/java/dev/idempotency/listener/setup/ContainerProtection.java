@@ -1,0 +1,355 @@
+package dev.idempotency.listener.setup;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.support.AopUtils;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.MergedAnnotations;
+import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.KafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerEndpoint;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
+import org.springframework.kafka.config.MultiMethodKafkaListenerEndpoint;
+import org.springframework.kafka.core.ConsumerFactory;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.support.TopicPartitionOffset;
+import org.springframework.util.StringUtils;
+
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.delivery.ManualAcknowledgments;
+import dev.idempotency.listener.delivery.PolledRecordsInterceptor;
+import dev.idempotency.listener.delivery.ProtectedListeners;
+import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.delivery.TopicIdentities;
+import dev.idempotency.listener.function.IdempotentFunction;
+import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.method.ListenerShape;
+import dev.idempotency.listener.range.ListenerTopics;
+import dev.idempotency.listener.range.TopicIds;
+
+/**
+ * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
+ * containers are not changed.
+ */
+public final class ContainerProtection {
+
+	private static final Log logger = LogFactory.getLog(ContainerProtection.class);
+
+	private final ListenerSettingsFactory settings;
+
+	private final ContainerInstallations installations;
+
+	private final TopicRetentions retentions;
+
+	private final ListenerScopes listenerScopes;
+
+	private final ManualAcknowledgments acknowledgments;
+
+	private final TopicIds topicIds;
+
+	private final ListenerTopics topics;
+
+	private final GroupMembers members;
+
+	private final Set<String> logged = ConcurrentHashMap.newKeySet();
+
+	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
+
+	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
+
+	private final Map<String, List<NamedScope>> namedScopes = new ConcurrentHashMap<>();
+
+	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
+			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
+			TopicIds topicIds, ListenerTopics topics, GroupMembers members) {
+		this.members = members;
+		this.topics = topics;
+		this.topicIds = topicIds;
+		this.acknowledgments = acknowledgments;
+		this.settings = settings;
+		this.installations = installations;
+		this.retentions = retentions;
+		this.listenerScopes = listenerScopes;
+	}
+
+	// Decorate a container factory, so that each container is protected when the
+	// factory has finished it.
+	static KafkaListenerContainerFactory<?> decorate(KafkaListenerContainerFactory<?> factory,
+			Supplier<ContainerProtection> protection, KafkaListenerEndpointRegistry registry) {
+		return new ProtectingFactory(factory, protection, registry);
+	}
+
+	boolean isProtected(Method method) {
+		return this.methods.contains(method);
+	}
+
+	private void protect(MessageListenerContainer container, MethodKafkaListenerEndpoint<?, ?> endpoint,
+			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
+		Object bean = endpoint.getBean();
+		Class<?> targetClass = AopUtils.getTargetClass(bean);
+		boolean autoCommit = ContainerInstallations.isAutoCommit(container, factory);
+		MessageListenerContainer main = main(container, endpoint, registry);
+		Map<Method, ProtectedListener> listeners = new HashMap<>();
+		List<ListenerScope> scopes = new ArrayList<>();
+		List<ListenerScopes.Reader> readers = new ArrayList<>();
+		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, factory);
+		TopicIdentities identities = new TopicIdentities((topic) -> this.topicIds.find(consumer, topic));
+		for (Method candidate : methods(endpoint)) {
+			Idempotent annotation = annotation(candidate, targetClass);
+			if (annotation == null) {
+				continue;
+			}
+			Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
+			ListenerChecks.check(bean, method, container, autoCommit);
+			// A retry topic has the methods of the main endpoint. Any other method is its
+			// dead-letter handler.
+			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
+			boolean deadLetter = main != container && mainScope == null;
+			ListenerShape shape = ListenerShape.of(method, container);
+			String explicit = this.settings.resolve(annotation.scope());
+			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
+					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
+					container, deadLetter, ListenerSettings.where(method, targetClass));
+			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope,
+					new OffsetChoice(container, main == container, identities, false));
+			if (mainScope != null) {
+				mainScope.requireKeys(listenerSettings.name(),
+						"it has a retry topic, whose records are processed after later ones");
+				mainScope.markRetried();
+			}
+			else {
+				logRegistration(container, scope, listenerSettings);
+			}
+			if (main == container) {
+				mainScopes(endpoint.getId()).put(method, scope);
+				separateOffsets(new NamedScope(scope, main.getGroupId(), listenerSettings.name()));
+				readers.add(new ListenerScopes.Reader(listenerSettings.name(), scope, container,
+						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
+			}
+			warn(method, scope, listenerSettings);
+			this.members.add(container.getGroupId(), listenerSettings, consumer);
+			scopes.add(scope);
+			listeners.put(method, shape.protect(listenerSettings));
+			if (main == container && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
+				lookAhead(container, factory);
+			}
+			this.listenerScopes.add(scope, listenerSettings.template());
+			if (!listenerSettings.operations().isKeyless()) {
+				this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
+						listenerSettings.retention());
+			}
+		}
+		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
+		this.listenerScopes.check(readers);
+		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners, scopes,
+				this.acknowledgments.create(container), identities);
+		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
+		if (main == container) {
+			this.topics.add(
+					new ListenerTopics.Source(String.valueOf(endpoint.getId()), listeners.values(), container,
+							protectedListeners, ContainerInstallations.consumerFactory(factory), consumer,
+							hasErrorHandler(endpoint, targetClass), (topic) -> this.topicIds.find(consumer, topic)),
+					registry);
+		}
+	}
+
+	private static boolean hasErrorHandler(MethodKafkaListenerEndpoint<?, ?> endpoint, Class<?> targetClass) {
+		return Stream.concat(methods(endpoint).stream(), Stream.of(targetClass))
+			.flatMap((element) -> MergedAnnotations.from(element, SearchStrategy.TYPE_HIERARCHY)
+				.stream(KafkaListener.class))
+			.anyMatch((annotation) -> StringUtils.hasText(annotation.getString("errorHandler")));
+	}
+
+	// Protect the container of a function. Its listener is set later.
+	public void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
+		ListenerChecks.check(function, container);
+		Idempotent annotation = function.annotation();
+		ListenerShape shape = ListenerShape.of(function.method(), container);
+		String explicit = this.settings.resolve(annotation.scope());
+		ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null, null, container,
+				container, false, function.name());
+		TopicIdentities identities = new TopicIdentities(ContainerProtection::noTopicId);
+		ListenerSettings listenerSettings = this.settings.create(annotation, function.method(), function.targetClass(),
+				function.name(), function.result(), shape, scope, new OffsetChoice(container, true, identities, true));
+		logRegistration(container, scope, listenerSettings);
+		this.listenerScopes
+			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
+		warn(function.method(), scope, listenerSettings);
+		this.members.add(container.getGroupId(), listenerSettings, null);
+		this.listenerScopes.add(scope, listenerSettings.template());
+		this.retentions.add(listenerSettings.name(), container.getContainerProperties(), listenerSettings.retention());
+		this.installations.installBeforeListener(container,
+				new ProtectedListeners(function.targetClass(),
+						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
+						this.acknowledgments.create(container), identities));
+	}
+
+	// The offsets of functions are never compared.
+	private static UUID noTopicId(String topic) {
+		throw new IllegalStateException("The id of the topic " + topic + " is not known");
+	}
+
+	// Each group has its own offsets, and may leave out records that another one
+	// processes.
+	private void separateOffsets(NamedScope added) {
+		String name = added.scope().explicitName();
+		if (name == null) {
+			return;
+		}
+		List<NamedScope> named = this.namedScopes.computeIfAbsent(name, (scope) -> new CopyOnWriteArrayList<>());
+		for (NamedScope other : named) {
+			if (!Objects.equals(other.group(), added.group())) {
+				String reason = "its scope '" + name + "' is also that of a listener of another consumer group (%s)";
+				added.scope().requireKeys(added.listener(), reason.formatted(other.listener()));
+				other.scope().requireKeys(other.listener(), reason.formatted(added.listener()));
+			}
+		}
+		named.add(added);
+	}
+
+	// A record of a retry topic waits for its time, and the method that receives the next
+	// record of a class with several methods is not known.
+	private boolean mayClaimAhead(KafkaListenerEndpoint endpoint, MessageListenerContainer container,
+			ListenerShape shape, ListenerSettings listener) {
+		return this.settings.claimAhead() && listener.mode() == Mode.LEASED && !shape.batch() && shape.async() == null
+				&& !shape.kafkaTransaction()
+				&& !ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())
+				&& !(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>)
+				&& listener.template().supportsClaimAhead() && listener.operations().canResolveAhead();
+	}
+
+	private static void lookAhead(MessageListenerContainer container, KafkaListenerContainerFactory<?> factory) {
+		ConsumerFactory<?, ?> consumers = ContainerInstallations.consumerFactory(factory);
+		if (consumers != null) {
+			PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
+		}
+	}
+
+	// Spring Kafka registers the main container before those of its retry topics.
+	private static MessageListenerContainer main(MessageListenerContainer container, KafkaListenerEndpoint endpoint,
+			KafkaListenerEndpointRegistry registry) {
+		String mainId = endpoint.getMainListenerId();
+		MessageListenerContainer main = (mainId != null && !mainId.equals(endpoint.getId()))
+				? registry.getListenerContainer(mainId) : null;
+		return (main != null) ? main : container;
+	}
+
+	private Map<Method, ListenerScope> mainScopes(@Nullable String endpointId) {
+		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
+	}
+
+	private void warn(Method method, ListenerScope scope, ListenerSettings settings) {
+		this.listenerScopes.warnIfShared(scope, method, settings.name());
+		// The containers of retry topics are registered later with the same method.
+		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
+			DurationSetting.warnIfShort(settings.lease(), settings.storeTimeout(), settings.name());
+		}
+	}
+
+	// Several beans of one class have the same listener.
+	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
+		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
+				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().name() + "'"
+				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
+				+ (settings.operations().isKeyless() ? ", by offset, keys in headers are ignored"
+						: ", retention " + DurationSetting.text(settings.retention()));
+		if (this.logged.add(line)) {
+			logger.info(line);
+		}
+	}
+
+	private static String topics(ContainerProperties container) {
+		if (container.getTopicPattern() != null) {
+			return "topics matching '" + container.getTopicPattern() + "'";
+		}
+		return "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
+	}
+
+	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
+		return (endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?> multi) ? multi.getMethods()
+				: List.of(endpoint.getMethod());
+	}
+
+	private static @Nullable Idempotent annotation(Method method, Class<?> targetClass) {
+		Idempotent annotation = AnnotatedElementUtils
+			.findMergedAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class);
+		return (annotation != null) ? annotation
+				: AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
+	}
+
+	/**
+	 * A scope that an annotation names.
+	 *
+	 * @param scope the scope
+	 * @param group the consumer group
+	 * @param listener the name of the listener
+	 */
+	private record NamedScope(ListenerScope scope, @Nullable String group, String listener) {
+
+	}
+
+	/**
+	 * Protects the containers that another factory creates.
+	 *
+	 * @param delegate the factory
+	 * @param protection supplies the protection
+	 * @param registry the registry of the endpoints
+	 */
+	private record ProtectingFactory(KafkaListenerContainerFactory<?> delegate,
+			Supplier<ContainerProtection> protection,
+			KafkaListenerEndpointRegistry registry) implements KafkaListenerContainerFactory<MessageListenerContainer> {
+
+		@Override
+		public MessageListenerContainer createListenerContainer(KafkaListenerEndpoint endpoint) {
+			MessageListenerContainer container = this.delegate.createListenerContainer(endpoint);
+			if (endpoint instanceof MethodKafkaListenerEndpoint<?, ?> methodEndpoint && isIdempotent(methodEndpoint)) {
+				this.protection.get().protect(container, methodEndpoint, this.delegate, this.registry);
+			}
+			return container;
+		}
+
+		private static boolean isIdempotent(MethodKafkaListenerEndpoint<?, ?> endpoint) {
+			Class<?> targetClass = AopUtils.getTargetClass(endpoint.getBean());
+			return methods(endpoint).stream().anyMatch((method) -> annotation(method, targetClass) != null);
+		}
+
+		@Override
+		public MessageListenerContainer createContainer(TopicPartitionOffset... topicPartitions) {
+			return this.delegate.createContainer(topicPartitions);
+		}
+
+		@Override
+		public MessageListenerContainer createContainer(String... topics) {
+			return this.delegate.createContainer(topics);
+		}
+
+		@Override
+		public MessageListenerContainer createContainer(Pattern topicPattern) {
+			return this.delegate.createContainer(topicPattern);
+		}
+
+	}
+
+}

@@ -1,0 +1,58 @@
+package dev.idempotency.listener.setup;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+
+import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.aop.framework.ProxyConfig;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.util.ClassUtils;
+import org.springframework.util.ReflectionUtils;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.method.IdempotentAdvisor;
+
+/**
+ * Rejects final classes with idempotent methods with an explanation, before Spring fails
+ * to create their proxy. In Kotlin, classes are final by default.
+ */
+final class FinalClassCheck implements BeanPostProcessor {
+
+	private final BeanFactory beanFactory;
+
+	FinalClassCheck(BeanFactory beanFactory) {
+		this.beanFactory = beanFactory;
+	}
+
+	@Override
+	public Object postProcessBeforeInitialization(Object bean, String beanName) {
+		Class<?> type = bean.getClass();
+		if (Modifier.isFinal(type.getModifiers()) && IdempotentAdvisor.isCandidate(type)
+				&& !isProxiedByInterfaces(type)) {
+			for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
+				if (method.getDeclaringClass() != Object.class && IdempotentAdvisor.isMarked(method, type)) {
+					throw refusal(method, type);
+				}
+			}
+		}
+		return bean;
+	}
+
+	private boolean isProxiedByInterfaces(Class<?> type) {
+		return ClassUtils.getAllInterfacesForClass(type).length > 0
+				&& this.beanFactory.containsBean(AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME)
+				&& this.beanFactory.getBean(AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME) instanceof ProxyConfig creator
+				&& !creator.isProxyTargetClass();
+	}
+
+	private static IdempotencyConfigurationException refusal(Method method, Class<?> type) {
+		return new IdempotencyConfigurationException(
+				"The idempotent listener " + ListenerSettings.where(method, type)
+						+ " cannot be protected: its class is final, so a proxy cannot extend it.",
+				"Remove 'final' from the class. In Kotlin, declare the class and its listener methods 'open', or use the "
+						+ "kotlin-spring plugin.");
+	}
+
+}

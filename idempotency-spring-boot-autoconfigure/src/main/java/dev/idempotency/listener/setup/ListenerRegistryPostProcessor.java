@@ -1,0 +1,74 @@
+package dev.idempotency.listener.setup;
+
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.Advisor;
+import org.springframework.aop.framework.AbstractAdvisingBeanPostProcessor;
+import org.springframework.aop.framework.Advised;
+import org.springframework.aop.support.DefaultPointcutAdvisor;
+import org.springframework.aop.support.NameMatchMethodPointcut;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.kafka.config.KafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+
+import dev.idempotency.IdempotencyConfigurationException;
+
+/**
+ * Intercepts the registration of containers at the endpoint registry, so that each
+ * container of an idempotent listener is protected. All containers are registered there:
+ * those of listeners, retry topics and dead-letter topics, those that are registered
+ * late, and those of any container factory. The proxy is always a class proxy, because
+ * Spring Kafka injects the registry by its class.
+ */
+@SuppressWarnings("serial")
+final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProcessor {
+
+	private static final String METHOD = "registerListenerContainer";
+
+	private final transient ObjectProvider<ContainerProtection> protection;
+
+	ListenerRegistryPostProcessor(ObjectProvider<ContainerProtection> protection) {
+		this.protection = protection;
+		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
+		pointcut.setMappedName(METHOD);
+		this.advisor = new DefaultPointcutAdvisor(pointcut, new Registration());
+		setProxyTargetClass(true);
+		setBeforeExistingAdvisors(true);
+	}
+
+	@Override
+	protected boolean isEligible(Class<?> targetClass) {
+		return KafkaListenerEndpointRegistry.class.isAssignableFrom(targetClass);
+	}
+
+	static void check(KafkaListenerEndpointRegistry registry) {
+		if (registry instanceof Advised advised) {
+			for (Advisor advisor : advised.getAdvisors()) {
+				if (advisor.getAdvice() instanceof Registration) {
+					return;
+				}
+			}
+		}
+		throw new IdempotencyConfigurationException(
+				"The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.",
+				"Remove the dependency on KafkaListenerEndpointRegistry from each bean that a BeanPostProcessor needs, "
+						+ "or inject it as an ObjectProvider.");
+	}
+
+	private final class Registration implements MethodInterceptor {
+
+		@Override
+		public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+			KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
+			@Nullable Object[] arguments = invocation.getArguments();
+			if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
+				arguments[1] = ContainerProtection.decorate(factory,
+						ListenerRegistryPostProcessor.this.protection::getObject, registry);
+			}
+			return invocation.proceed();
+		}
+
+	}
+
+}

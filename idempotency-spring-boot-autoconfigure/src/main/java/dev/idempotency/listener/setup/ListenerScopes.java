@@ -1,0 +1,220 @@
+package dev.idempotency.listener.setup;
+
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.kafka.support.TopicPartitionOffset;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.template.IdempotencyTemplate;
+
+/**
+ * The scopes of all listeners. Listeners that share a scope by mistake are refused or
+ * reported, because a record that one of them has processed is a duplicate for the other:
+ * <ul>
+ * <li>Two {@code @KafkaHandler} methods of one class have the same name.</li>
+ * <li>Two listeners read the same manually assigned partition in one group. Kafka
+ * delivers a record of a subscription to one consumer of the group, but a record of an
+ * assigned partition to each of its consumers.</li>
+ * <li>Two methods have the same explicit scope.</li>
+ * </ul>
+ * After the start, stored scopes of a consumer group that no listener uses are reported:
+ * if a topic or a handler method is renamed, the keys of the old scope do not protect the
+ * new one. This check reads the store's overview for operators once, which covers at most
+ * {@value IdempotencyRecords#WINDOW} records. A failure of the check is ignored.
+ */
+final class ListenerScopes extends BackgroundCheck {
+
+	private static final Log logger = LogFactory.getLog(ListenerScopes.class);
+
+	private static final int MAX_NAMES = 10;
+
+	private final Map<IdempotencyTemplate, List<ListenerScope>> stores = new ConcurrentHashMap<>();
+
+	private final List<Reader> readers = new ArrayList<>();
+
+	private final Map<String, Owner> owners = new ConcurrentHashMap<>();
+
+	ListenerScopes() {
+		super("idempotency-stored-scopes");
+	}
+
+	// Check the default scopes of a main endpoint whose container is about to
+	// be registered.
+	synchronized void check(List<Reader> added) {
+		for (int i = 0; i < added.size(); i++) {
+			checkHandlerName(added.get(i), added.subList(0, i));
+		}
+		this.readers.removeIf((other) -> !other.isRegistered());
+		added.forEach((reader) -> {
+			this.readers.forEach((other) -> checkPartitions(reader, other));
+			if (reader.isAssigned() && !reader.scope.isExplicit()) {
+				logger.warn("The partitions of the idempotent listener " + reader.name
+						+ " are assigned manually, and every instance of the application that assigns the same "
+						+ "partitions has its scope " + reader.scope
+						+ ". A record that one instance has processed is a "
+						+ "duplicate for the others. Set 'scope' of @Idempotent to a different text for each instance, "
+						+ "unless the instances are meant to share the scope");
+			}
+		});
+		this.readers.addAll(added);
+	}
+
+	private static void checkHandlerName(Reader reader, List<Reader> siblings) {
+		for (Reader sibling : siblings) {
+			if (sibling.scope.isSameDefault(reader.scope)) {
+				throw new IdempotencyConfigurationException("The idempotent listener " + reader.name
+						+ " has the same default scope " + reader.scope
+						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
+						+ "a duplicate for the other.",
+						"Rename one of them, or put @Idempotent with a 'scope' on each.");
+			}
+		}
+	}
+
+	private static void checkPartitions(Reader reader, Reader other) {
+		String shared = other.scope.isSameDefault(reader.scope) ? reader.shared(other) : null;
+		if (shared != null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listeners " + reader.name + " and " + other.name + " both receive the records of "
+							+ shared + ", which is assigned manually, and have the same default scope " + reader.scope
+							+ ": a record that one has processed would never be processed by the other.",
+					"Set 'scope' of @Idempotent to a different text on each, or let only one of them read the partition.");
+		}
+	}
+
+	// Warn if another method has the same named scope. Methods that share a default
+	// scope without a name subscribe to one topic in one group, and Kafka delivers
+	// each record to one of them.
+	void warnIfShared(ListenerScope scope, Method method, String listener) {
+		if (!scope.isNamed()) {
+			return;
+		}
+		for (String name : scope.names()) {
+			Owner other = this.owners.putIfAbsent(name, new Owner(method, listener));
+			if (other != null && !other.method().equals(method)) {
+				logger.warn("The idempotent listeners " + listener + " and " + other.listener() + " share the scope '"
+						+ name
+						+ "': a key that one has processed is a duplicate for the other. Set a different 'scope' "
+						+ "of @Idempotent on each, unless they perform the same operation");
+			}
+		}
+	}
+
+	void add(ListenerScope scope, IdempotencyTemplate template) {
+		this.stores.computeIfAbsent(template, (added) -> new CopyOnWriteArrayList<>()).add(scope);
+	}
+
+	@Override
+	@Nullable Runnable prepare() {
+		return !this.stores.isEmpty() ? () -> this.stores.forEach(ListenerScopes::compare) : null;
+	}
+
+	private static void compare(IdempotencyTemplate template, List<ListenerScope> scopes) {
+		try {
+			template.store().records().map(IdempotencyRecords::overview).ifPresent((overview) -> {
+				Map<String, Set<String>> unused = new TreeMap<>();
+				overview.scopes().forEach((scope) -> collect(scope.name(), scopes, unused));
+				unused.forEach((group, names) -> warnIfUnused(template, group, names));
+			});
+		}
+		catch (RuntimeException ex) {
+			logger.debug("The stored scopes could not be read and are not compared with the scopes in use", ex);
+		}
+	}
+
+	private static void collect(String name, List<ListenerScope> scopes, Map<String, Set<String>> unused) {
+		if (scopes.stream().noneMatch((scope) -> scope.includes(name))) {
+			String group = ListenerScope.group(name);
+			if (group != null && scopes.stream().anyMatch((scope) -> scope.isOfGroup(group))) {
+				unused.computeIfAbsent(group, (key) -> new TreeSet<>()).add(name);
+			}
+		}
+	}
+
+	private static void warnIfUnused(IdempotencyTemplate template, String group, Set<String> names) {
+		logger.warn("The store '" + template.name() + "' has keys of the consumer group '" + group
+				+ "' in scopes that no listener of this application uses: "
+				+ names.stream().limit(MAX_NAMES).map((name) -> "'" + name + "'").toList()
+				+ ((names.size() > MAX_NAMES) ? " and " + (names.size() - MAX_NAMES) + " more" : "")
+				+ ". A record that was completed in one of these scopes takes effect again in another scope. If a topic "
+				+ "or a @KafkaHandler method was renamed, set 'scope' of @Idempotent to the old scope. If the listener "
+				+ "was removed or belongs to another application, ignore this warning");
+	}
+
+	/**
+	 * A listener of a main endpoint.
+	 *
+	 * @param name its name
+	 * @param scope its scope
+	 * @param container its container
+	 * @param registered looks up the registered container of the same id
+	 */
+	record Reader(String name, ListenerScope scope, MessageListenerContainer container,
+			Supplier<@Nullable MessageListenerContainer> registered) {
+
+		private boolean isRegistered() {
+			return this.registered.get() == this.container;
+		}
+
+		private boolean isAssigned() {
+			return this.container.getContainerProperties().getTopicPartitions() != null;
+		}
+
+		private @Nullable String shared(Reader other) {
+			if (!isAssigned()) {
+				return other.isAssigned() ? other.shared(this) : null;
+			}
+			return partitions().stream()
+				.filter(other::receives)
+				.findFirst()
+				.map((partition) -> "partition " + partition.partition() + " of the topic '" + partition.topic() + "'")
+				.orElse(null);
+		}
+
+		private boolean receives(TopicPartition partition) {
+			ContainerProperties properties = this.container.getContainerProperties();
+			if (isAssigned()) {
+				return partitions().contains(partition);
+			}
+			String[] topics = properties.getTopics();
+			Pattern pattern = properties.getTopicPattern();
+			return (topics != null) ? List.of(topics).contains(partition.topic())
+					: pattern != null && pattern.matcher(partition.topic()).matches();
+		}
+
+		private Set<TopicPartition> partitions() {
+			TopicPartitionOffset[] assigned = this.container.getContainerProperties().getTopicPartitions();
+			Set<TopicPartition> partitions = new LinkedHashSet<>();
+			if (assigned != null) {
+				Stream.of(assigned).map(TopicPartitionOffset::getTopicPartition).forEach(partitions::add);
+			}
+			return partitions;
+		}
+
+	}
+
+	private record Owner(Method method, String listener) {
+
+	}
+
+}

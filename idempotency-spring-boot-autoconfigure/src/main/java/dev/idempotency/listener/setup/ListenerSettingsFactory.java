@@ -1,0 +1,215 @@
+package dev.idempotency.listener.setup;
+
+import java.lang.reflect.Method;
+import java.lang.reflect.Type;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BiFunction;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.format.datetime.standard.DurationFormatterUtils;
+import org.springframework.transaction.annotation.AnnotationTransactionAttributeSource;
+import org.springframework.transaction.interceptor.TransactionAttribute;
+import org.springframework.transaction.support.DefaultTransactionDefinition;
+import org.springframework.util.StringUtils;
+import org.springframework.util.StringValueResolver;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+import dev.idempotency.listener.delivery.DeclinedFailures;
+import dev.idempotency.listener.delivery.Delivery;
+import dev.idempotency.listener.delivery.ListenerSettings;
+import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.key.ListenerExpressions;
+import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.key.OperationResolver;
+import dev.idempotency.listener.method.ListenerShape;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.Observers;
+import dev.idempotency.template.ResultCodec;
+import dev.idempotency.template.Serialization;
+import dev.idempotency.template.TransactionBoundary;
+
+/**
+ * Creates the settings of a listener method from its annotation, its signature and the
+ * defaults of the application.
+ *
+ * @since 0.1.0
+ */
+public final class ListenerSettingsFactory {
+
+	private final BiFunction<String, String, ListenerStore> stores;
+
+	private final @Nullable Serialization serialization;
+
+	private final Defaults defaults;
+
+	private final Observers observers;
+
+	private final StringValueResolver placeholders;
+
+	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
+
+	public ListenerSettingsFactory(BiFunction<String, String, ListenerStore> stores,
+			@Nullable Serialization serialization, Defaults defaults, Observers observers,
+			StringValueResolver placeholders) {
+		this.stores = stores;
+		this.serialization = serialization;
+		this.defaults = defaults;
+		this.observers = observers;
+		this.placeholders = placeholders;
+		this.transactions.setEmbeddedValueResolver(placeholders);
+	}
+
+	boolean claimAhead() {
+		return this.defaults.claimAhead();
+	}
+
+	String resolve(String text) {
+		String resolved = this.placeholders.resolveStringValue(text);
+		return (resolved != null) ? resolved : "";
+	}
+
+	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape,
+			ListenerScope scope, OffsetChoice offsets) {
+		return create(annotation, method, targetClass, ListenerSettings.where(method, targetClass),
+				shape.resultType(method, targetClass), shape, scope, offsets);
+	}
+
+	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, String name,
+			@Nullable Type result, ListenerShape shape, ListenerScope scope, OffsetChoice offsets) {
+		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
+		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
+		ListenerStore store = this.stores.apply(resolve(annotation.store()), name);
+		Mode mode = new ModeChoice(store.template(), store.foreignTransactions()).choose(requested, name, targetClass,
+				transaction, shape);
+		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), name);
+		ListenerExpressions expressions = new ListenerExpressions(annotation, this.placeholders, method, targetClass,
+				name, shape.batch(), scope.isDeadLetter());
+		DurationSetting retention = duration(annotation.retention(), "retention",
+				expressions.hasVersion() ? this.defaults.versionRetention() : this.defaults.retention(), name);
+		DurationSetting.check(lease, retention, name);
+		if (expressions.hasVersion() && shape.batch() && shape.acknowledging()) {
+			throw new IdempotencyConfigurationException("The idempotent batch listener " + name
+					+ " has a version and an Acknowledgment. The records that are not given to the method, "
+					+ "because the batch has a higher version of their key, could not be acknowledged in order.",
+					"Remove the Acknowledgment and use the ack mode BATCH, or receive single records.");
+		}
+		if (expressions.hasFingerprint()) {
+			requireSerialization("declares a fingerprint", name);
+		}
+		MissingKeyPolicy onMissingKey = offsets.choose(expressions, onMissingKey(annotation, expressions),
+				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
+				store.template()::offsetProblem);
+		OperationResolver operations = new OperationResolver(new OperationResolver.Settings(name, mode, lease.value(),
+				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
+				this.observers, offsets.positions());
+		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
+				operations, codec(result, name), store.template(), store.timeout(),
+				DeclinedFailures.of(annotation.declineFor(), name), this.observers);
+	}
+
+	// The other policies would process a record although a higher version may have
+	// completed.
+	private MissingKeyPolicy onMissingKey(Idempotent annotation, ListenerExpressions expressions) {
+		if (annotation.onMissingKey() != MissingKeyPolicy.DEFAULT) {
+			return annotation.onMissingKey();
+		}
+		return expressions.hasVersion() ? MissingKeyPolicy.REJECT : this.defaults.onMissingKey();
+	}
+
+	// A joined transaction ignores the attributes of the inner one, so the outer
+	// transaction uses them.
+	private static TransactionBoundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape,
+			Mode mode) {
+		if (shape.kafkaTransaction()) {
+			return TransactionBoundary.deferred(BlockedRecordHandling::holdUntilCommit);
+		}
+		if (mode == Mode.LEASED && shape.acknowledging() && !shape.batch() && shape.async() == null) {
+			return TransactionBoundary.deferred(Delivery.UNTIL_ACKNOWLEDGED);
+		}
+		DefaultTransactionDefinition definition = new DefaultTransactionDefinition();
+		definition.setName("idempotent");
+		if (attribute != null) {
+			definition.setIsolationLevel(attribute.getIsolationLevel());
+			definition.setTimeout(attribute.getTimeout());
+		}
+		return TransactionBoundary.of(definition, Delivery::takeRollbackOnly);
+	}
+
+	private DurationSetting duration(String text, String attribute, Duration fallback, String where) {
+		String resolved = resolve(text);
+		if (!StringUtils.hasText(resolved)) {
+			return new DurationSetting(attribute, fallback, false);
+		}
+		try {
+			return new DurationSetting(attribute, DurationFormatterUtils.detectAndParse(resolved), true);
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IdempotencyConfigurationException(
+					"The " + attribute + " '" + resolved + "' of @Idempotent on " + where + " is not a duration.",
+					"Write it like '30s', '5m' or '7d'.");
+		}
+	}
+
+	private ResultCodec<Object> codec(@Nullable Type result, String where) {
+		if (result == null) {
+			return ListenerSettings.NO_RESULT;
+		}
+		Serialization used = requireSerialization("returns a value", where);
+		try {
+			return used.codec(result);
+		}
+		catch (IllegalArgumentException ex) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " returns " + result.getTypeName()
+							+ ", which can be stored but not read back for a duplicate: " + ex.getMessage() + ".",
+					"Return a class or record that can be read back, add @JsonCreator or @JsonTypeInfo to the type, "
+							+ "or declare a Serialization bean.");
+		}
+	}
+
+	private Serialization requireSerialization(String reason, String where) {
+		if (this.serialization == null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " " + reason + ", but there is no Jackson to serialize it.",
+					"Add 'spring-boot-starter-jackson', or declare a Serialization bean.");
+		}
+		return this.serialization;
+	}
+
+	/**
+	 * The store that a listener uses.
+	 *
+	 * @param template executes the operations with the store
+	 * @param timeout the timeout of a call of the store
+	 * @param foreignTransactions describes the transaction manager of a handler's own
+	 * transactions, or returns {@code null} if it is the transaction manager of the store
+	 */
+	public record ListenerStore(IdempotencyTemplate template, Duration timeout,
+			BiFunction<TransactionAttribute, Class<?>, @Nullable String> foreignTransactions) {
+
+	}
+
+	/**
+	 * The settings of methods whose annotation does not set them.
+	 *
+	 * @param mode the mode
+	 * @param lease the lease of a claim
+	 * @param retention the retention of a completed key
+	 * @param versionRetention the retention of the versions of a key
+	 * @param keyHeaders the names of the headers that may hold the key, in order;
+	 * {@code a+b} is a key of two headers
+	 * @param onMissingKey the policy for records without a usable key,
+	 * {@link MissingKeyPolicy#DEFAULT} to choose it for each listener
+	 * @param claimAhead whether a listener of single records in leased mode claims the
+	 * key of its next record together with the completion of the current one
+	 */
+	public record Defaults(Mode mode, Duration lease, Duration retention, Duration versionRetention,
+			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead) {
+
+	}
+
+}

@@ -1,0 +1,131 @@
+package dev.idempotency.listener.setup;
+
+import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.function.Supplier;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.listener.MessageListenerContainer;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
+import dev.idempotency.listener.delivery.TopicIdentities;
+import dev.idempotency.listener.key.ListenerExpressions;
+import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.key.OffsetPositions;
+import dev.idempotency.listener.method.ListenerShape;
+
+/**
+ * Decides whether the offsets of a listener's records are compared. They must reach the
+ * method in the order of their partition, because a record below the mark of its
+ * partition is skipped.
+ *
+ * @param container the container
+ * @param main whether it is that of the main endpoint, not of a retry topic
+ * @param identities the identities of its topics
+ * @param function whether the listener is a function of Spring Cloud Stream
+ */
+record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities, boolean function) {
+
+	private static final Log logger = LogFactory.getLog(OffsetChoice.class);
+
+	private static final String REFUSED = "The idempotent listener %s is to recognize its records by their offsets, but %s.";
+
+	OffsetPositions positions() {
+		return this.identities;
+	}
+
+	MissingKeyPolicy choose(ListenerExpressions expressions, MissingKeyPolicy policy, Listener listener,
+			Supplier<@Nullable String> offsetProblem) {
+		boolean required = policy == MissingKeyPolicy.OFFSET;
+		if (!required && policy != MissingKeyPolicy.DEFAULT) {
+			return policy;
+		}
+		if (expressions.isKeyless() && expressions.hasFingerprint()) {
+			throw new IdempotencyConfigurationException(
+					REFUSED.formatted(listener.name(), "its @Idempotent sets 'fingerprint', which needs keys"),
+					"Remove 'fingerprint', or set 'key' of @Idempotent.");
+		}
+		String problem = orderProblem(listener);
+		if (problem == null && !required && mayMove(listener)) {
+			return MissingKeyPolicy.RECORD_COORDINATES;
+		}
+		String action = "Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.";
+		if (problem == null) {
+			String store = offsetProblem.get();
+			if (store != null && !required) {
+				logger.info("The idempotent listener " + listener.name()
+						+ " uses the coordinates of a record without a key as its key, which needs one row for each "
+						+ "record, because offsets cannot be compared. " + store);
+			}
+			problem = (store != null) ? Character.toLowerCase(store.charAt(0)) + store.substring(1) : null;
+		}
+		if (problem != null && required) {
+			throw new IdempotencyConfigurationException(REFUSED.formatted(listener.name(), problem), action);
+		}
+		if (problem != null) {
+			return MissingKeyPolicy.RECORD_COORDINATES;
+		}
+		if (!expressions.hasKey()) {
+			this.identities.markNeeded();
+		}
+		listener.scope().compareOffsets(required);
+		return MissingKeyPolicy.OFFSET;
+	}
+
+	private @Nullable String orderProblem(Listener listener) {
+		if (this.function) {
+			return "it is a function of Spring Cloud Stream";
+		}
+		if (listener.shape().async() != null) {
+			return "its method is asynchronous, so that a later record may complete first";
+		}
+		if (listener.mode() != Mode.TRANSACTIONAL) {
+			return "it uses leased mode, and only a database transaction stores the offset together with the effect";
+		}
+		if (listener.returnsResult()) {
+			return "its method returns a value, which is not stored for each record";
+		}
+		if (listener.scope().isDeadLetter()) {
+			return "its method handles dead letters, which may be sent again in another order";
+		}
+		if (!this.main) {
+			return "it has a retry topic, whose records are processed after later ones";
+		}
+		if (this.container.getContainerProperties().isAsyncAcks()) {
+			return "its container has 'asyncAcks', which acknowledges records in any order";
+		}
+		return null;
+	}
+
+	// The application may seek over records and come back to them. Offsets are then
+	// compared only if it asks for that.
+	private boolean mayMove(Listener listener) {
+		return ConsumerSeekAware.class.isAssignableFrom(listener.targetClass())
+				|| this.container.getContainerProperties().getTopicPartitions() != null
+				|| this.container.getContainerProperties().getConsumerRebalanceListener() != null
+				|| Arrays.stream(listener.method().getParameterTypes()).anyMatch(Consumer.class::isAssignableFrom);
+	}
+
+	/**
+	 * A listener method.
+	 *
+	 * @param name its name for messages
+	 * @param method the method
+	 * @param targetClass its class
+	 * @param shape its kind
+	 * @param mode its mode
+	 * @param scope its scope
+	 * @param returnsResult whether it returns a value
+	 */
+	record Listener(String name, Method method, Class<?> targetClass, ListenerShape shape, Mode mode,
+			ListenerScope scope, boolean returnsResult) {
+
+	}
+
+}

@@ -1,0 +1,25 @@
+package dev.idempotency.listener.setup;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.kafka.config.KafkaListenerContainerFactory;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+
+import dev.idempotency.testsupport.HandedOn;
+
+/**
+ * Tests for {@link ContainerProtection}: the decorator of a container factory hands on
+ * each method that the running version of Spring Kafka has.
+ */
+@Tag("promise-13")
+class ContainerProtectionTests {
+
+	@Test
+	void containerFactoryIsCalled() {
+		HandedOn.check(KafkaListenerContainerFactory.class,
+				(application) -> ContainerProtection.decorate(application, () -> {
+					throw new IllegalStateException("The endpoint is not idempotent");
+				}, new KafkaListenerEndpointRegistry()));
+	}
+
+}
