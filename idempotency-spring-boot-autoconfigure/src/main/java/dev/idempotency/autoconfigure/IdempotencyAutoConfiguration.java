@@ -6,7 +6,6 @@ import java.util.Map;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ListableBeanFactory;
@@ -24,18 +23,14 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
-import org.springframework.jdbc.datasource.DataSourceUtils;
-import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.util.ClassUtils;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cache;
-import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
-import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.slf4j.MdcOperationContext;
 import dev.idempotency.store.IdempotencyStore;
@@ -203,23 +198,6 @@ public final class IdempotencyAutoConfiguration {
 	}
 
 	/**
-	 * The transaction managers of the stores' own {@link javax.sql.DataSource}s, for the
-	 * JDBC stores of this library and for those that the application declares.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@ConditionalOnClass(DataSourceUtils.class)
-	static class Transactions {
-
-		@Bean
-		StoreTransactions idempotencyStoreTransactions(ListableBeanFactory beanFactory) {
-			return (store, definition) -> (store instanceof JdbcIdempotencyStore jdbc) ? JdbcTransactionManagers
-				.findOrWarn(beanFactory, jdbc.dataSource(), definition.jdbc().transactionManager(), definition.prefix())
-					: null;
-		}
-
-	}
-
-	/**
 	 * Records pending completions when the application stops, after the listener
 	 * containers have stopped and before the connections of the store close.
 	 */
@@ -256,12 +234,6 @@ public final class IdempotencyAutoConfiguration {
 		public int getPhase() {
 			return PHASE;
 		}
-
-	}
-
-	interface StoreTransactions {
-
-		@Nullable PlatformTransactionManager find(IdempotencyStore store, Definition definition);
 
 	}
 

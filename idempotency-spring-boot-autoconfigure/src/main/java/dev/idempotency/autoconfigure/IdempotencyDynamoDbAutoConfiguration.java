@@ -10,7 +10,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 
 import dev.idempotency.dynamodb.DynamoDbIdempotencyStore;
@@ -24,44 +23,33 @@ import dev.idempotency.dynamodb.DynamoDbIdempotencyStore;
  */
 @AutoConfiguration(before = IdempotencyAutoConfiguration.class,
 		afterName = "io.awspring.cloud.autoconfigure.dynamodb.DynamoDbAutoConfiguration")
+@ConditionalOnClass(DynamoDbClient.class)
 @ConditionalOnIdempotency
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyDynamoDbAutoConfiguration {
 
+	// Before the listener containers, which have Integer.MAX_VALUE - 100.
+	private static final int CHECK_PHASE = Integer.MAX_VALUE / 2;
+
 	@Bean
-	StoreRequirement dynamoDbIdempotencyStoreRequirement() {
-		return new StoreRequirement(DynamoDbStoreFactory.TYPE, "there is no DynamoDbClient bean",
-				"Add 'software.amazon.awssdk:dynamodb' and declare a DynamoDbClient bean, or add the DynamoDB starter of "
-						+ "Spring Cloud AWS");
+	@ConditionalOnBean(DynamoDbClient.class)
+	IdempotencyStoreFactory dynamoDbIdempotencyStoreFactory(ListableBeanFactory beanFactory,
+			IdempotencyProperties properties) {
+		return new StoreType(DynamoDbStoreFactory.TYPE, "a DynamoDbClient", (definition) -> DynamoDbStoreFactory
+			.create(beanFactory, properties.result().maximumSize(), definition));
 	}
 
-	@Configuration(proxyBeanMethods = false)
-	@ConditionalOnClass(DynamoDbClient.class)
-	static class Stores {
-
-		// Before the listener containers, which have Integer.MAX_VALUE - 100.
-		private static final int CHECK_PHASE = Integer.MAX_VALUE / 2;
-
-		@Bean
-		@ConditionalOnBean(DynamoDbClient.class)
-		DynamoDbStoreFactory dynamoDbIdempotencyStoreFactory(ListableBeanFactory beanFactory,
-				IdempotencyProperties properties) {
-			return new DynamoDbStoreFactory(beanFactory, properties);
-		}
-
-		// The application may declare its store as an IdempotencyStore, so only the
-		// object shows whether there is a table to check.
-		@Bean
-		LifecycleGroup dynamoDbIdempotencyTableCheck(StoreRegistry stores) {
-			List<Lifecycle> checks = new ArrayList<>();
-			stores.templates().forEach((name, template) -> {
-				if (StoreTarget.of(template.store()) instanceof DynamoDbIdempotencyStore store) {
-					checks.add(store.tableCheck(stores.isTableCreated(name)));
-				}
-			});
-			return new LifecycleGroup(CHECK_PHASE, checks);
-		}
-
+	// The application may declare its store as an IdempotencyStore, so only the
+	// object shows whether there is a table to check.
+	@Bean
+	LifecycleGroup dynamoDbIdempotencyTableCheck(StoreRegistry stores) {
+		List<Lifecycle> checks = new ArrayList<>();
+		stores.templates().forEach((name, template) -> {
+			if (StoreTarget.of(template.store()) instanceof DynamoDbIdempotencyStore store) {
+				checks.add(store.tableCheck(stores.isTableCreated(name)));
+			}
+		});
+		return new LifecycleGroup(CHECK_PHASE, checks);
 	}
 
 }

@@ -8,7 +8,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 
 /**
@@ -23,30 +22,17 @@ import org.springframework.jdbc.datasource.DataSourceUtils;
 				"org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration",
 				"org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration",
 				"org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration" })
+@ConditionalOnClass({ DataSource.class, DataSourceUtils.class })
+@ConditionalOnBean(DataSource.class)
 @ConditionalOnIdempotency
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyJdbcAutoConfiguration {
 
 	@Bean
-	StoreRequirement jdbcIdempotencyStoreRequirement() {
-		return new StoreRequirement(JdbcStoreFactory.TYPE, "there is no DataSource bean, or Spring JDBC is missing",
-				"Add 'spring-boot-starter-jdbc' and a JDBC driver, and configure a DataSource");
-	}
-
-	/**
-	 * The stores.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@ConditionalOnClass({ DataSource.class, DataSourceUtils.class })
-	@ConditionalOnBean(DataSource.class)
-	static class Stores {
-
-		@Bean
-		JdbcStoreFactory jdbcIdempotencyStoreFactory(ConfigurableListableBeanFactory beanFactory,
-				IdempotencyProperties properties) {
-			return new JdbcStoreFactory(beanFactory, properties.cleanup().enabled());
-		}
-
+	IdempotencyStoreFactory jdbcIdempotencyStoreFactory(ConfigurableListableBeanFactory beanFactory,
+			IdempotencyProperties properties) {
+		return new StoreType(JdbcStoreFactory.TYPE, "a DataSource",
+				(definition) -> JdbcStoreFactory.create(beanFactory, properties.cleanup().enabled(), definition));
 	}
 
 }

@@ -2,12 +2,10 @@ package dev.idempotency.autoconfigure;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.context.annotation.Bean;
 
 import dev.idempotency.memory.InMemoryIdempotencyStore;
-import dev.idempotency.store.IdempotencyStore;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the in-memory store, which is used
@@ -22,32 +20,15 @@ public final class IdempotencyMemoryAutoConfiguration {
 
 	static final String TYPE = "in-memory";
 
+	private static final Log logger = LogFactory.getLog(IdempotencyMemoryAutoConfiguration.class);
+
 	@Bean
 	IdempotencyStoreFactory inMemoryIdempotencyStoreFactory() {
-		return new Factory();
-	}
-
-	private static final class Factory implements IdempotencyStoreFactory {
-
-		private static final Log logger = LogFactory.getLog(IdempotencyMemoryAutoConfiguration.class);
-
-		@Override
-		public String type() {
-			return TYPE;
-		}
-
-		@Override
-		public @Nullable String candidate() {
-			return null;
-		}
-
-		@Override
-		public IdempotencyStore create(Definition definition) {
+		return new StoreType(TYPE, null, (definition) -> {
 			logger.warn("The idempotency store '" + definition.name() + "' is in memory. Its records are lost when "
 					+ "this process ends, and other instances do not see them. Use 'in-memory' for tests only");
 			return new InMemoryIdempotencyStore();
-		}
-
+		});
 	}
 
 }

@@ -43,13 +43,6 @@ import dev.idempotency.template.Observers;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyRedisAutoConfiguration {
 
-	@Bean
-	StoreRequirement redisIdempotencyStoreRequirement() {
-		return new StoreRequirement(RedisStoreFactory.TYPE, "there is no RedisConnectionFactory bean of Lettuce",
-				"Add 'spring-boot-starter-data-redis' and set 'spring.data.redis.*', or declare a "
-						+ "LettuceConnectionFactory bean");
-	}
-
 	/**
 	 * The stores and the checks of their servers.
 	 */
@@ -63,8 +56,9 @@ public final class IdempotencyRedisAutoConfiguration {
 
 		@Bean
 		@ConditionalOnBean(RedisConnectionFactory.class)
-		RedisStoreFactory redisIdempotencyStoreFactory(ListableBeanFactory beanFactory, Environment environment) {
-			return new RedisStoreFactory(beanFactory, environment);
+		IdempotencyStoreFactory redisIdempotencyStoreFactory(ListableBeanFactory beanFactory, Environment environment) {
+			return new StoreType(RedisStoreFactory.TYPE, "a RedisConnectionFactory",
+					(definition) -> RedisStoreFactory.create(beanFactory, environment, definition));
 		}
 
 		// The application may declare its Redis store as an IdempotencyStore, so only

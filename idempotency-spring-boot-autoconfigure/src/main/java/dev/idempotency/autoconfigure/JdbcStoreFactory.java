@@ -9,6 +9,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
@@ -18,38 +19,21 @@ import dev.idempotency.store.IdempotencyStore;
 /**
  * Creates stores in relational databases.
  */
-final class JdbcStoreFactory implements IdempotencyStoreFactory {
+final class JdbcStoreFactory {
 
 	static final String TYPE = "jdbc";
 
 	private static final Log logger = LogFactory.getLog(JdbcStoreFactory.class);
 
-	private final ConfigurableListableBeanFactory beanFactory;
-
-	private final boolean cleanup;
-
-	JdbcStoreFactory(ConfigurableListableBeanFactory beanFactory, boolean cleanup) {
-		this.beanFactory = beanFactory;
-		this.cleanup = cleanup;
+	private JdbcStoreFactory() {
 	}
 
-	@Override
-	public String type() {
-		return TYPE;
-	}
-
-	@Override
-	public String candidate() {
-		return "a DataSource";
-	}
-
-	@Override
-	public IdempotencyStore create(Definition definition) {
+	static IdempotencyStore create(ConfigurableListableBeanFactory beanFactory, boolean cleanup,
+			Definition definition) {
 		Jdbc jdbc = definition.jdbc();
-		DataSource dataSource = Database.find(this.beanFactory, jdbc.dataSource(),
-				definition.property("jdbc.data-source"));
-		prepare(dataSource, jdbc);
-		PlatformTransactionManager manager = JdbcTransactionManagers.find(this.beanFactory, dataSource,
+		DataSource dataSource = Database.find(beanFactory, jdbc.dataSource(), definition.property("jdbc.data-source"));
+		prepare(beanFactory, cleanup, dataSource, jdbc);
+		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
 				jdbc.transactionManager(), definition.prefix());
 		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, jdbc.table(), definition.timeout(), jdbc.layout(),
@@ -64,11 +48,11 @@ final class JdbcStoreFactory implements IdempotencyStoreFactory {
 		return store;
 	}
 
-	private void prepare(DataSource dataSource, Jdbc jdbc) {
+	private static void prepare(ConfigurableListableBeanFactory beanFactory, boolean cleanup, DataSource dataSource,
+			Jdbc jdbc) {
 		String table = jdbc.table();
 		if (jdbc.schema() == Schema.MIGRATE) {
-			JdbcSchemaMigration.migrate(dataSource, Database.migrations(this.beanFactory, dataSource), table,
-					jdbc.layout());
+			JdbcSchemaMigration.migrate(dataSource, Database.migrations(beanFactory, dataSource), table, jdbc.layout());
 		}
 		if (jdbc.schema() == Schema.NONE) {
 			JdbcSchemaValidation.requirePrivileges(dataSource, table, jdbc.layout());
@@ -76,7 +60,7 @@ final class JdbcStoreFactory implements IdempotencyStoreFactory {
 		else {
 			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
 		}
-		if (jdbc.layout() == Layout.PARTITIONED && this.cleanup) {
+		if (jdbc.layout() == Layout.PARTITIONED && cleanup) {
 			JdbcSchemaValidation.requireMaintenance(dataSource, table);
 		}
 	}

@@ -4,7 +4,6 @@ import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.beans.factory.support.AutowireCandidateQualifier;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
-import org.springframework.context.EnvironmentAware;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
@@ -17,13 +16,17 @@ import dev.idempotency.template.IdempotencyTemplate;
  * injected only where a {@link Qualifier @Qualifier} has the name, so that the beans of
  * the default store stay the only ones of their types.
  */
-final class NamedStores implements ImportBeanDefinitionRegistrar, EnvironmentAware {
+final class NamedStores implements ImportBeanDefinitionRegistrar {
 
 	private static final String STORE = "IdempotencyStore";
 
 	private static final String TEMPLATE = "IdempotencyTemplate";
 
-	private StoreNames names = StoreNames.NONE;
+	private final StoreNames names;
+
+	NamedStores(Environment environment) {
+		this.names = StoreNames.of(environment);
+	}
 
 	static String storeBean(String name) {
 		return name + STORE;
@@ -31,11 +34,6 @@ final class NamedStores implements ImportBeanDefinitionRegistrar, EnvironmentAwa
 
 	static String templateBean(String name) {
 		return name + TEMPLATE;
-	}
-
-	@Override
-	public void setEnvironment(Environment environment) {
-		this.names = StoreNames.of(environment);
 	}
 
 	@Override

@@ -9,39 +9,23 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Redis;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
  * Creates Redis stores.
  */
-final class RedisStoreFactory implements IdempotencyStoreFactory {
+final class RedisStoreFactory {
 
 	static final String TYPE = "redis";
 
-	private final ListableBeanFactory beanFactory;
-
-	private final Environment environment;
-
-	RedisStoreFactory(ListableBeanFactory beanFactory, Environment environment) {
-		this.beanFactory = beanFactory;
-		this.environment = environment;
+	private RedisStoreFactory() {
 	}
 
-	@Override
-	public String type() {
-		return TYPE;
-	}
-
-	@Override
-	public String candidate() {
-		return "a RedisConnectionFactory";
-	}
-
-	@Override
-	public IdempotencyStore create(Definition definition) {
+	static IdempotencyStore create(ListableBeanFactory beanFactory, Environment environment, Definition definition) {
 		Redis redis = definition.redis();
-		RedisConnectionFactory factory = Database.find(this.beanFactory, RedisConnectionFactory.class,
+		RedisConnectionFactory factory = Database.find(beanFactory, RedisConnectionFactory.class,
 				"the idempotency store", redis.connectionFactory(), definition.property("redis.connection-factory"));
 		if (!(factory instanceof LettuceConnectionFactory lettuce)) {
 			throw new IdempotencyConfigurationException(
@@ -51,7 +35,7 @@ final class RedisStoreFactory implements IdempotencyStoreFactory {
 		}
 		// WAIT needs a separate connection, and the client of a master/replica
 		// setup has no single address for it.
-		if (redis.replicas() > 0 && Binder.get(this.environment)
+		if (redis.replicas() > 0 && Binder.get(environment)
 			.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
 			.isBound()) {
 			throw new IdempotencyConfigurationException(

@@ -1,6 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,42 +23,13 @@ final class StoreCleanup extends LifecycleGroup {
 		List<CleanupJob> jobs = new ArrayList<>();
 		templates.forEach((name, template) -> {
 			if (StoreTarget.of(template.store()) instanceof ExpiredRecords records) {
-				jobs.add(new CleanupJob(name.equals(StoreNames.DEFAULT) ? records : new NamedRecords(name, records),
-						settings, observers));
+				// Stores in several databases may have tables with the same name.
+				jobs.add(
+						new CleanupJob(name.equals(StoreNames.DEFAULT) ? records.table() : name + ':' + records.table(),
+								records, settings, observers));
 			}
 		});
 		return jobs;
-	}
-
-	/**
-	 * The records of a named store. Stores in several databases may have tables with the
-	 * same name.
-	 *
-	 * @param store the name of the store
-	 * @param delegate the records
-	 */
-	private record NamedRecords(String store, ExpiredRecords delegate) implements ExpiredRecords {
-
-		@Override
-		public String table() {
-			return this.store + ':' + this.delegate.table();
-		}
-
-		@Override
-		public void maintain() {
-			this.delegate.maintain();
-		}
-
-		@Override
-		public int deleteExpired(int limit, Duration pause) {
-			return this.delegate.deleteExpired(limit, pause);
-		}
-
-		@Override
-		public Duration backlogAge() {
-			return this.delegate.backlogAge();
-		}
-
 	}
 
 }

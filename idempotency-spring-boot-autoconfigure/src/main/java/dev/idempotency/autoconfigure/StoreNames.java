@@ -25,8 +25,6 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 
-	static final StoreNames NONE = new StoreNames(Set.of(), Set.of(), true);
-
 	// The name of the store that listeners use unless they name another one.
 	static final String DEFAULT = "default";
 

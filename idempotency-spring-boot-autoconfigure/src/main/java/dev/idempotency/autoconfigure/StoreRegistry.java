@@ -18,11 +18,11 @@ import org.springframework.transaction.PlatformTransactionManager;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCaches;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCircuits;
-import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreTransactions;
 import dev.idempotency.autoconfigure.IdempotencyProperties.EvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.UnavailablePolicy;
 import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.migration.MigratingStore;
 import dev.idempotency.migration.OffsetMarkCopy;
 import dev.idempotency.store.IdempotencyStore;
@@ -163,9 +163,13 @@ final class StoreRegistry {
 		}
 	}
 
+	// The store's own manager, also for a JDBC store that the application declares.
 	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {
-		StoreTransactions transactions = this.beanFactory.getBeanProvider(StoreTransactions.class).getIfAvailable();
-		return (transactions != null) ? transactions.find(StoreTarget.withoutProxies(store), definition(name)) : null;
+		Definition definition = definition(name);
+		return (StoreTarget.withoutProxies(store) instanceof JdbcIdempotencyStore jdbc)
+				? JdbcTransactionManagers.findOrWarn(this.beanFactory, jdbc.dataSource(),
+						definition.jdbc().transactionManager(), definition.prefix())
+				: null;
 	}
 
 	private StoreCircuits circuits() {
@@ -237,8 +241,7 @@ final class StoreRegistry {
 
 	private StoreSelection selection() {
 		return new StoreSelection(
-				this.beanFactory.getBeanProvider(IdempotencyStoreFactory.class).orderedStream().toList(),
-				this.beanFactory.getBeanProvider(StoreRequirement.class).orderedStream().toList());
+				this.beanFactory.getBeanProvider(IdempotencyStoreFactory.class).orderedStream().toList());
 	}
 
 	private Definition definition(String name) {

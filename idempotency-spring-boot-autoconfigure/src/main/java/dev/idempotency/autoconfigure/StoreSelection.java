@@ -13,9 +13,19 @@ import dev.idempotency.IdempotencyConfigurationException;
  * Selects the type of a store: the type that a property names, else the only candidate.
  *
  * @param factories the types that are available
- * @param requirements the requirements of the types of this library
  */
-record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequirement> requirements) {
+record StoreSelection(List<IdempotencyStoreFactory> factories) {
+
+	// For an application that selects a type without its libraries or its connection.
+	private static final List<Requirement> REQUIREMENTS = List.of(
+			new Requirement(DynamoDbStoreFactory.TYPE, "there is no DynamoDbClient bean",
+					"Add 'software.amazon.awssdk:dynamodb' and declare a DynamoDbClient bean, or add the DynamoDB "
+							+ "starter of Spring Cloud AWS"),
+			new Requirement(JdbcStoreFactory.TYPE, "there is no DataSource bean, or Spring JDBC is missing",
+					"Add 'spring-boot-starter-jdbc' and a JDBC driver, and configure a DataSource"),
+			new Requirement(RedisStoreFactory.TYPE, "there is no RedisConnectionFactory bean of Lettuce",
+					"Add 'spring-boot-starter-data-redis' and set 'spring.data.redis.*', or declare a "
+							+ "LettuceConnectionFactory bean"));
 
 	IdempotencyStoreFactory select(@Nullable String type, String property) {
 		if (type != null) {
@@ -44,10 +54,10 @@ record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequire
 		if (type == null) {
 			return new IdempotencyConfigurationException(
 					"The application has idempotent listeners, but no idempotency store.",
-					join(this.requirements.stream().map(StoreRequirement::action), "; or ")
+					join(REQUIREMENTS.stream().map(Requirement::action), "; or ")
 							+ "; or declare an IdempotencyStore bean.");
 		}
-		return this.requirements.stream()
+		return REQUIREMENTS.stream()
 			.filter((requirement) -> isSame(requirement.type(), type))
 			.findFirst()
 			.map((found) -> new IdempotencyConfigurationException(
@@ -60,7 +70,7 @@ record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequire
 	private String types() {
 		return join(Stream
 			.concat(this.factories.stream().map(IdempotencyStoreFactory::type),
-					this.requirements.stream().map(StoreRequirement::type))
+					REQUIREMENTS.stream().map(Requirement::type))
 			.distinct()
 			.sorted(), ", ");
 	}
@@ -76,6 +86,17 @@ record StoreSelection(List<IdempotencyStoreFactory> factories, List<StoreRequire
 
 	private static String canonical(String type) {
 		return type.replaceAll("[-_]", "").toLowerCase(Locale.ROOT);
+	}
+
+	/**
+	 * What a type of store of this library needs.
+	 *
+	 * @param type the type
+	 * @param missing the missing libraries or connections, as the end of a sentence
+	 * @param action what to do, without a period at the end
+	 */
+	private record Requirement(String type, String missing, String action) {
+
 	}
 
 }

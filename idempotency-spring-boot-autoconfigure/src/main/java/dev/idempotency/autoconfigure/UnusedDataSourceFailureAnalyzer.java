@@ -8,6 +8,8 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
+import dev.idempotency.template.ExceptionCauses;
+
 /**
  * Explains why an application with the Redis store fails to start without a database. It
  * precedes the analyzer of Spring Boot, which does not know that the database is unused.
@@ -37,12 +39,7 @@ final class UnusedDataSourceFailureAnalyzer extends AbstractFailureAnalyzer<Bean
 	}
 
 	private static boolean isNotConfigured(Throwable failure) {
-		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-			if (cause.getClass().getName().equals(NOT_CONFIGURED)) {
-				return true;
-			}
-		}
-		return false;
+		return ExceptionCauses.find(failure, (cause) -> cause.getClass().getName().equals(NOT_CONFIGURED)) != null;
 	}
 
 	private boolean isRedisChosen() {

@@ -38,6 +38,8 @@ public final class CleanupJob implements SmartLifecycle {
 	// Lets the current statement end before its connection is closed.
 	private static final Duration LAST_WAIT = Duration.ofSeconds(5);
 
+	private final String table;
+
 	private final ExpiredRecords records;
 
 	private final Settings settings;
@@ -57,6 +59,18 @@ public final class CleanupJob implements SmartLifecycle {
 	 * @param observers notified of each run
 	 */
 	public CleanupJob(ExpiredRecords records, Settings settings, Observers observers) {
+		this(records.table(), records, settings, observers);
+	}
+
+	/**
+	 * Create a job for one of several tables with the same name.
+	 * @param table the name of the table for log lines and meters
+	 * @param records the records to delete
+	 * @param settings the settings
+	 * @param observers notified of each run
+	 */
+	public CleanupJob(String table, ExpiredRecords records, Settings settings, Observers observers) {
+		this.table = table;
 		this.records = records;
 		this.settings = settings;
 		this.observers = observers;
@@ -65,8 +79,7 @@ public final class CleanupJob implements SmartLifecycle {
 	@Override
 	public void start() {
 		// There are two jobs if there is an outbox.
-		CustomizableThreadFactory threads = new CustomizableThreadFactory(
-				"idempotency-cleanup-" + this.records.table() + "-");
+		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-cleanup-" + this.table + "-");
 		threads.setDaemon(true);
 		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor(threads);
 		this.executor = scheduler;
@@ -125,22 +138,21 @@ public final class CleanupJob implements SmartLifecycle {
 	}
 
 	private void ended(int deleted, Duration duration) {
-		String table = this.records.table();
 		if (deleted > 0) {
-			logger.info("Deleted " + deleted + " expired rows from " + table + " in " + duration.toMillis() + " ms");
-			this.observers.store((observer) -> observer.cleanedUp(table, deleted));
+			logger
+				.info("Deleted " + deleted + " expired rows from " + this.table + " in " + duration.toMillis() + " ms");
+			this.observers.store((observer) -> observer.cleanedUp(this.table, deleted));
 		}
 		if (this.stopped) {
 			return;
 		}
 		try {
 			Duration backlogAge = this.records.backlogAge();
-			this.observers.store((observer) -> observer.cleanupEnded(table, duration, backlogAge));
+			this.observers.store((observer) -> observer.cleanupEnded(this.table, duration, backlogAge));
 		}
 		catch (RuntimeException ex) {
-			logger.warn(
-					"Reading the age of the oldest expired row in " + table + " failed. The next cleanup tries again",
-					ex);
+			logger.warn("Reading the age of the oldest expired row in " + this.table
+					+ " failed. The next cleanup tries again", ex);
 		}
 	}
 
@@ -154,7 +166,7 @@ public final class CleanupJob implements SmartLifecycle {
 				logger.debug("The cleanup was stopped during a run", ex);
 				return;
 			}
-			logger.warn("Deleting expired rows from " + this.records.table() + " failed. The next attempt is in about "
+			logger.warn("Deleting expired rows from " + this.table + " failed. The next attempt is in about "
 					+ this.settings.interval() + ". The table grows until an attempt succeeds", ex);
 		}
 	}
@@ -169,7 +181,7 @@ public final class CleanupJob implements SmartLifecycle {
 		this.executor.shutdownNow();
 		try {
 			if (!this.executor.awaitTermination(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
-				logger.warn("The cleanup of " + this.records.table() + " did not end within " + LAST_WAIT
+				logger.warn("The cleanup of " + this.table + " did not end within " + LAST_WAIT
 						+ ". The current batch is rolled back");
 			}
 		}

@@ -6,6 +6,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.ToDoubleFunction;
 
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -96,20 +97,19 @@ public final class OutboxMetrics implements OutboxObserver {
 	}
 
 	private void register() {
-		Gauge.builder("idempotency.outbox.pending", this, (listener) -> listener.status.pending())
-			.description("Messages of the outbox to publish")
-			.tag("table", this.table)
-			.register(this.registry);
+		gauge("pending", "Messages of the outbox to publish", Status::pending);
+		gauge("blocked", "Messages of the outbox that are blocked by a dead letter with their topic and key",
+				Status::blocked);
+		gauge("set.aside", "Dead letters of the outbox", Status::deadLetters);
 		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, OutboxMetrics::age)
 			.description("Age of the oldest pending or blocked message of the outbox")
 			.tag("table", this.table)
 			.register(this.registry);
-		Gauge.builder("idempotency.outbox.blocked", this, (listener) -> listener.status.blocked())
-			.description("Messages of the outbox that are blocked by a dead letter with their topic and key")
-			.tag("table", this.table)
-			.register(this.registry);
-		Gauge.builder("idempotency.outbox.set.aside", this, (listener) -> listener.status.deadLetters())
-			.description("Dead letters of the outbox")
+	}
+
+	private void gauge(String name, String description, ToDoubleFunction<Status> value) {
+		Gauge.builder("idempotency.outbox." + name, this, (metrics) -> value.applyAsDouble(metrics.status))
+			.description(description)
 			.tag("table", this.table)
 			.register(this.registry);
 	}

@@ -1,0 +1,25 @@
+package dev.idempotency.autoconfigure;
+
+import java.util.function.Function;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.store.IdempotencyStore;
+
+/**
+ * A type of store of this library.
+ *
+ * @param type the value of {@code idempotency.store.type}
+ * @param candidate the connection that makes it a candidate, {@code null} if there is
+ * none
+ * @param creator creates a store
+ */
+record StoreType(String type, @Nullable String candidate,
+		Function<Definition, IdempotencyStore> creator) implements IdempotencyStoreFactory {
+
+	@Override
+	public IdempotencyStore create(Definition definition) {
+		return this.creator.apply(definition);
+	}
+
+}
