@@ -3,6 +3,7 @@ package dev.idempotency.dynamodb;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -19,9 +20,9 @@ import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.core.exception.AbortedException;
 import software.amazon.awssdk.core.exception.SdkException;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
+import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
 import software.amazon.awssdk.services.dynamodb.model.ConditionalCheckFailedException;
 import software.amazon.awssdk.services.dynamodb.model.DeleteItemRequest;
-import software.amazon.awssdk.services.dynamodb.model.GetItemRequest;
 import software.amazon.awssdk.services.dynamodb.model.GetItemResponse;
 import software.amazon.awssdk.services.dynamodb.model.ScanRequest;
 import software.amazon.awssdk.services.dynamodb.model.ScanResponse;
@@ -78,54 +79,44 @@ final class DynamoDbCalls implements AutoCloseable {
 	}
 
 	Update update(UpdateItemRequest request, Deadline deadline) {
-		return call(deadline, (client, limit) -> {
-			try {
-				return new Update(true, new RecordItem(
-						client.updateItem(request.toBuilder().overrideConfiguration(limit).build()).attributes()));
-			}
-			catch (ConditionalCheckFailedException ex) {
-				return new Update(false, old(ex));
-			}
-		});
+		return change(deadline,
+				(limit) -> this.client.updateItem(request.toBuilder().overrideConfiguration(limit).build())
+					.attributes());
 	}
 
 	Update delete(DeleteItemRequest request, Deadline deadline) {
-		return call(deadline, (client, limit) -> {
-			try {
-				client.deleteItem(request.toBuilder().overrideConfiguration(limit).build());
-				return new Update(true, null);
-			}
-			catch (ConditionalCheckFailedException ex) {
-				return new Update(false, old(ex));
-			}
-		});
+		return change(deadline,
+				(limit) -> this.client.deleteItem(request.toBuilder().overrideConfiguration(limit).build())
+					.attributes());
 	}
 
-	private static @Nullable RecordItem old(ConditionalCheckFailedException failed) {
-		return failed.hasItem() ? new RecordItem(failed.item()) : null;
+	private Update change(Deadline deadline,
+			Function<AwsRequestOverrideConfiguration, Map<String, AttributeValue>> request) {
+		try {
+			return new Update(true, new RecordItem(call(deadline, request)));
+		}
+		catch (ConditionalCheckFailedException ex) {
+			return new Update(false, ex.hasItem() ? new RecordItem(ex.item()) : null);
+		}
 	}
 
 	@Nullable RecordItem get(IdempotencyKey key, Deadline deadline) {
-		GetItemRequest request = GetItemRequest.builder()
-			.tableName(this.table)
-			.key(RecordItem.key(key))
-			.consistentRead(true)
-			.build();
-		return call(deadline, (client, limit) -> {
-			GetItemResponse response = client.getItem(request.toBuilder().overrideConfiguration(limit).build());
-			return response.hasItem() ? new RecordItem(response.item()) : null;
-		});
+		GetItemResponse response = call(deadline,
+				(limit) -> this.client.getItem((request) -> request.tableName(this.table)
+					.key(RecordItem.key(key))
+					.consistentRead(true)
+					.overrideConfiguration(limit)));
+		return response.hasItem() ? new RecordItem(response.item()) : null;
 	}
 
 	ScanResponse scan(ScanRequest request, Deadline deadline) {
-		return call(deadline, (client, limit) -> client.scan(request.toBuilder().overrideConfiguration(limit).build()));
+		return call(deadline, (limit) -> this.client.scan(request.toBuilder().overrideConfiguration(limit).build()));
 	}
 
 	// A request that was interrupted is repeated, which changes nothing if it was
 	// applied. Otherwise a handler that leaves its thread interrupted would lose its
 	// completion.
-	private <T extends @Nullable Object> T call(Deadline deadline,
-			BiFunction<DynamoDbClient, AwsRequestOverrideConfiguration, T> request) {
+	private <T> T call(Deadline deadline, Function<AwsRequestOverrideConfiguration, T> request) {
 		boolean interrupted = Thread.interrupted();
 		try {
 			while (true) {
@@ -133,12 +124,15 @@ final class DynamoDbCalls implements AutoCloseable {
 					.apiCallTimeout(remaining(deadline))
 					.build();
 				try {
-					return request.apply(this.client, limit);
+					return request.apply(limit);
 				}
 				catch (AbortedException ex) {
 					interrupted |= Thread.interrupted();
 				}
 			}
+		}
+		catch (ConditionalCheckFailedException ex) {
+			throw ex;
 		}
 		catch (SdkException ex) {
 			throw DynamoDbErrors.blocked(ex, this.timeout);
@@ -166,7 +160,6 @@ final class DynamoDbCalls implements AutoCloseable {
 			return elements.stream().map((element) -> function.apply(element, deadline)).toList();
 		}
 		List<Future<R>> futures = new ArrayList<>(elements.size());
-		Failures failures = new Failures();
 		for (E element : elements) {
 			try {
 				futures.add(this.executor.submit(() -> function.apply(element, deadline)));
@@ -177,8 +170,20 @@ final class DynamoDbCalls implements AutoCloseable {
 		}
 		List<R> results = new ArrayList<>(elements.size());
 		Deadline last = new Deadline(deadline.nanos() + GRACE.toNanos());
-		futures.forEach((future) -> failures.collect(future, (done) -> results.add(await(done, last))));
-		failures.throwFirst();
+		RuntimeException failure = null;
+		for (Future<R> future : futures) {
+			try {
+				results.add(await(future, last));
+			}
+			catch (RuntimeException ex) {
+				// An outage concerns all keys, so it comes first.
+				failure = (failure == null || (ex instanceof IdempotencyStoreUnavailableException
+						&& !(failure instanceof IdempotencyStoreUnavailableException))) ? ex : failure;
+			}
+		}
+		if (failure != null) {
+			throw failure;
+		}
 		return results;
 	}
 
@@ -225,36 +230,9 @@ final class DynamoDbCalls implements AutoCloseable {
 	 *
 	 * @param applied whether the condition held
 	 * @param item the new item, or the present one if the condition failed; {@code null}
-	 * if there is none
+	 * if that one is absent
 	 */
 	record Update(boolean applied, @Nullable RecordItem item) {
-
-	}
-
-	/**
-	 * The exceptions of several keys. An outage concerns all of them, so it comes first.
-	 */
-	private static final class Failures {
-
-		private @Nullable RuntimeException first;
-
-		<F> void collect(F future, Function<F, ?> action) {
-			try {
-				action.apply(future);
-			}
-			catch (RuntimeException ex) {
-				if (this.first == null || (ex instanceof IdempotencyStoreUnavailableException
-						&& !(this.first instanceof IdempotencyStoreUnavailableException))) {
-					this.first = ex;
-				}
-			}
-		}
-
-		void throwFirst() {
-			if (this.first != null) {
-				throw this.first;
-			}
-		}
 
 	}
 

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
@@ -42,11 +43,6 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoCloseable {
 
 	/**
-	 * The default limit for the difference between the clocks of two clients.
-	 */
-	public static final Duration DEFAULT_MAX_CLOCK_SKEW = Duration.ofMinutes(5);
-
-	/**
 	 * The largest result that fits into an item with the longest key. An item holds 400
 	 * KB.
 	 */
@@ -70,18 +66,6 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	private final DynamoDbRecords records;
 
 	private volatile @Nullable String warning;
-
-	/**
-	 * Create a store with the {@linkplain #DEFAULT_MAX_CLOCK_SKEW default limit} for the
-	 * difference between clocks.
-	 * @param client the client, which the application closes
-	 * @param table the name of the table
-	 * @param timeout timeout of a call, 100 ms or more
-	 * @throws IdempotencyConfigurationException if the timeout is too short
-	 */
-	public DynamoDbIdempotencyStore(DynamoDbClient client, String table, Duration timeout) {
-		this(client, table, timeout, DEFAULT_MAX_CLOCK_SKEW);
-	}
 
 	/**
 	 * Create a store.
@@ -126,40 +110,29 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	}
 
 	private Claim claim(ClaimRequest request, Deadline deadline) {
-		IdempotencyKey key = request.key();
-		Observation expired = this.observations.findExpired(key.id(), System.nanoTime());
+		UUID id = request.key().id();
 		Duration remaining = Duration.ZERO;
 		for (int tries = 0; tries < TRIES; tries++) {
+			Observation expired = this.observations.findExpired(id, System.nanoTime());
 			Update update = this.calls.update(this.updates.claim(request, expired), deadline);
 			RecordItem item = update.item();
 			if (item == null) {
 				continue;
 			}
-			if (update.applied()) {
-				this.observations.end(key.id());
-				return new Claim.Acquired(item.fence(), item.attempt());
+			if (update.applied() || item.isCompleted()) {
+				this.observations.end(id);
 			}
-			Claim decided = decided(request, item);
-			if (decided != null) {
-				return decided;
+			Claim claim = update.applied() ? new Claim.Acquired(item.fence(), item.attempt()) : taken(request, item);
+			if (claim != null) {
+				return claim;
 			}
-			if (item.isCompleted()) {
-				this.observations.end(key.id());
-				return completed(request, item);
-			}
-			if (item.isInProgress() && item.isOwnedBy(request)) {
+			if (isOwnClaim(request, item)) {
 				// The SDK has repeated the request, or the caller repeats its claim.
 				if (this.calls.update(this.updates.renew(request), deadline).applied()) {
 					return new Claim.Acquired(item.fence(), item.attempt());
 				}
 			}
 			else if (item.isInProgress()) {
-				long now = System.nanoTime();
-				Observation observed = this.observations.observe(key.id(), item, now);
-				if (!observed.isExpired(now)) {
-					return inProgress(request, item, observed.remaining(now));
-				}
-				expired = observed;
 				remaining = item.lease();
 			}
 		}
@@ -173,47 +146,47 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 		if (item == null) {
 			return new Claim.Acquired(1, 1);
 		}
-		Claim decided = (!item.isCompleted() || this.updates.isRetained(item)) ? decided(request, item) : null;
-		if (decided != null) {
-			return decided;
+		Claim taken = (!item.isCompleted() || this.updates.isRetained(item)) ? taken(request, item) : null;
+		if (taken != null) {
+			return taken;
 		}
-		if (item.isCompleted() && this.updates.isRetained(item) && request.version() == null) {
-			return completed(request, item);
-		}
-		if (item.isInProgress() && item.isOwnedBy(request)) {
-			return new Claim.Acquired(item.fence(), item.attempt());
-		}
-		if (item.isInProgress()) {
-			long now = System.nanoTime();
-			Observation observed = this.observations.observe(request.key().id(), item, now);
-			if (!observed.isExpired(now)) {
-				return inProgress(request, item, observed.remaining(now));
-			}
-		}
-		return new Claim.Acquired(item.fence() + 1, item.next());
+		return isOwnClaim(request, item) ? new Claim.Acquired(item.fence(), item.attempt())
+				: new Claim.Acquired(item.fence() + 1, item.next());
 	}
 
-	// The fingerprint of a later claim is not that of the version that has completed.
-	private static @Nullable Claim decided(ClaimRequest request, RecordItem item) {
-		Long version = request.version();
-		Long completed = item.version();
-		if (version == null || completed == null || completed < version
-				|| (item.isInProgress() && item.isOwnedBy(request))) {
+	private static boolean isOwnClaim(ClaimRequest request, RecordItem item) {
+		return item.isInProgress() && item.isOwnedBy(request);
+	}
+
+	// The answer if the key is not free. The fingerprint of a later claim is not that of
+	// the version that has completed.
+	private @Nullable Claim taken(ClaimRequest request, RecordItem item) {
+		if (isOwnClaim(request, item)) {
 			return null;
 		}
-		if (completed > version) {
-			return new Claim.Stale(completed);
+		Long version = request.version();
+		Long completed = item.version();
+		if (version != null && completed != null && completed >= version) {
+			if (completed > version) {
+				return new Claim.Stale(completed);
+			}
+			if (!item.isCompleted()) {
+				return new Claim.Completed(item.result());
+			}
 		}
-		return item.isCompleted() ? completed(request, item) : new Claim.Completed(item.result());
-	}
-
-	private static Claim completed(ClaimRequest request, RecordItem item) {
-		return differs(request, item) ? new Claim.Mismatch() : new Claim.Completed(item.result());
-	}
-
-	private static Claim inProgress(ClaimRequest request, RecordItem item, Duration remaining) {
-		return (request.version() == null && differs(request, item)) ? new Claim.Mismatch()
-				: new Claim.InProgress(remaining);
+		else if (version != null && item.isCompleted()) {
+			return null;
+		}
+		if (item.isCompleted()) {
+			return differs(request, item) ? new Claim.Mismatch() : new Claim.Completed(item.result());
+		}
+		long now = System.nanoTime();
+		Observation observed = item.isInProgress() ? this.observations.observe(request.key().id(), item, now) : null;
+		if (observed == null || observed.isExpired(now)) {
+			return null;
+		}
+		return (version == null && differs(request, item)) ? new Claim.Mismatch()
+				: new Claim.InProgress(observed.remaining(now));
 	}
 
 	private static boolean differs(ClaimRequest request, RecordItem item) {
@@ -222,51 +195,30 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	@Override
 	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return complete(new Completion(claim, result), this.calls.deadline());
-	}
-
-	private Settlement complete(Completion completion, Deadline deadline) {
-		ClaimRequest claim = completion.claim();
-		return settle(claim, this.updates.complete(claim, completion.result()), deadline, RecordItem::isCompleted);
+		return completeAll(List.of(new Completion(claim, result))).get(0);
 	}
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return fail(claim, failure, this.calls.deadline());
-	}
-
-	private Settlement fail(ClaimRequest claim, Failure failure, Deadline deadline) {
-		return settle(claim, this.updates.fail(claim, failure), deadline,
-				(item) -> item.isFailed() && item.failure() != null);
+		return failAll(List.of(claim), failure).get(0);
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return release(claim, this.calls.deadline());
-	}
-
-	private Settlement release(ClaimRequest claim, Deadline deadline) {
-		return settle(claim, this.updates.release(claim), deadline,
-				(item) -> item.isFailed() && item.failure() == null);
+		return releaseAll(List.of(claim)).get(0);
 	}
 
 	@Override
 	public Settlement renew(ClaimRequest claim) {
-		return renew(claim, this.calls.deadline());
-	}
-
-	private Settlement renew(ClaimRequest claim, Deadline deadline) {
-		return settle(claim, this.updates.renew(claim), deadline, (item) -> false);
+		return renewAll(List.of(claim)).get(0);
 	}
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
 		Deadline deadline = this.calls.deadline();
-		Update update = this.calls.update(this.updates.restore(claim, acquired), deadline);
-		if (update.applied()) {
-			return Settlement.SETTLED;
-		}
-		return (renew(claim, deadline) == Settlement.SETTLED) ? Settlement.SETTLED : Settlement.LOST;
+		boolean held = this.calls.update(this.updates.restore(claim, acquired), deadline).applied()
+				|| this.calls.update(this.updates.renew(claim), deadline).applied();
+		return held ? Settlement.SETTLED : Settlement.LOST;
 	}
 
 	// The parameter 'repeated' returns whether the item shows
@@ -291,22 +243,26 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	@Override
 	public List<Settlement> completeAll(List<Completion> completions) {
-		return this.calls.all(completions, this::complete);
+		return this.calls.all(completions, (completion, deadline) -> settle(completion.claim(),
+				this.updates.complete(completion.claim(), completion.result()), deadline, RecordItem::isCompleted));
 	}
 
 	@Override
 	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return this.calls.all(claims, (claim, deadline) -> fail(claim, failure, deadline));
+		return this.calls.all(claims, (claim, deadline) -> settle(claim, this.updates.fail(claim, failure), deadline,
+				(item) -> item.isFailed() && item.failure() != null));
 	}
 
 	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return this.calls.all(claims, this::release);
+		return this.calls.all(claims, (claim, deadline) -> settle(claim, this.updates.release(claim), deadline,
+				(item) -> item.isFailed() && item.failure() == null));
 	}
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return this.calls.all(claims, this::renew);
+		return this.calls.all(claims,
+				(claim, deadline) -> settle(claim, this.updates.renew(claim), deadline, (item) -> false));
 	}
 
 	@Override

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.BiFunction;
+import java.util.function.Function;
 import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
@@ -88,8 +88,8 @@ final class DynamoDbRecords implements IdempotencyRecords {
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		return change(key, this.calls.deadline(),
-				(expired, deadline) -> this.calls.update(this.updates.free(key, force, expired), deadline));
+		return change(key,
+				(expired) -> this.calls.update(this.updates.free(key, force, expired), this.calls.deadline()));
 	}
 
 	@Override
@@ -98,8 +98,7 @@ final class DynamoDbRecords implements IdempotencyRecords {
 	}
 
 	private Change evict(IdempotencyKey key, boolean force, Deadline deadline) {
-		return change(key, deadline,
-				(expired, end) -> this.calls.delete(this.updates.delete(key, force, expired), end));
+		return change(key, (expired) -> this.calls.delete(this.updates.delete(key, force, expired), deadline));
 	}
 
 	@Override
@@ -110,9 +109,8 @@ final class DynamoDbRecords implements IdempotencyRecords {
 			.count();
 	}
 
-	private Change change(IdempotencyKey key, Deadline deadline,
-			BiFunction<@Nullable Observation, Deadline, Update> change) {
-		Update update = change.apply(this.observations.findExpired(key.id(), System.nanoTime()), deadline);
+	private Change change(IdempotencyKey key, Function<@Nullable Observation, Update> change) {
+		Update update = change.apply(this.observations.findExpired(key.id(), System.nanoTime()));
 		if (update.applied()) {
 			this.observations.end(key.id());
 			return Change.DONE;

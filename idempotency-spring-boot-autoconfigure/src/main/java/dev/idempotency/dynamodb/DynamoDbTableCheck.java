@@ -45,6 +45,16 @@ final class DynamoDbTableCheck implements Lifecycle {
 		.apiCallTimeout(TIMEOUT)
 		.build();
 
+	private static final AttributeDefinition ATTRIBUTE = AttributeDefinition.builder()
+		.attributeName(RecordItem.ID)
+		.attributeType(ScalarAttributeType.S)
+		.build();
+
+	private static final KeySchemaElement KEY = KeySchemaElement.builder()
+		.attributeName(RecordItem.ID)
+		.keyType(KeyType.HASH)
+		.build();
+
 	private final DynamoDbIdempotencyStore store;
 
 	private final DynamoDbClient client;
@@ -129,11 +139,8 @@ final class DynamoDbTableCheck implements Lifecycle {
 			this.client.createTable((request) -> request.tableName(this.table)
 				.overrideConfiguration(LIMIT)
 				.billingMode(BillingMode.PAY_PER_REQUEST)
-				.attributeDefinitions(AttributeDefinition.builder()
-					.attributeName(RecordItem.ID)
-					.attributeType(ScalarAttributeType.S)
-					.build())
-				.keySchema(KeySchemaElement.builder().attributeName(RecordItem.ID).keyType(KeyType.HASH).build()));
+				.attributeDefinitions(ATTRIBUTE)
+				.keySchema(KEY));
 		}
 		catch (ResourceInUseException ex) {
 			logger.debug("Another instance creates the table", ex);
@@ -168,13 +175,7 @@ final class DynamoDbTableCheck implements Lifecycle {
 	}
 
 	private void requireKey(TableDescription description) {
-		boolean valid = description.keySchema().size() == 1
-				&& description.keySchema().get(0).attributeName().equals(RecordItem.ID)
-				&& description.attributeDefinitions()
-					.stream()
-					.anyMatch((attribute) -> attribute.attributeName().equals(RecordItem.ID)
-							&& attribute.attributeType() == ScalarAttributeType.S);
-		if (!valid) {
+		if (!description.keySchema().equals(List.of(KEY)) || !description.attributeDefinitions().contains(ATTRIBUTE)) {
 			throw new IdempotencyConfigurationException(
 					"The DynamoDB table '" + this.table + "' has another key than the idempotency store needs.",
 					"Set 'idempotency.dynamodb.table' to a table whose only key is the partition key 'id' of the type "

@@ -83,14 +83,14 @@ final class Observations {
 	 * @param since the time when it was first seen
 	 * @param latest the time when it was last seen
 	 */
-	record Observation(String token, String beat, long lease, long since, long latest) {
+	record Observation(String token, long beat, long lease, long since, long latest) {
 
 		static Observation begin(RecordItem item, long now) {
 			return new Observation(item.token(), item.beat(), item.lease().toNanos(), now, now);
 		}
 
 		private boolean isOf(RecordItem item) {
-			return this.token.equals(item.token()) && this.beat.equals(item.beat());
+			return this.token.equals(item.token()) && this.beat == item.beat();
 		}
 
 		private Observation continued(long now) {

@@ -5,6 +5,7 @@ import java.time.Instant;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Function;
 
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.services.dynamodb.model.AttributeValue;
@@ -50,6 +51,9 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 
 	static final String FAILED = "F";
 
+	private static final Map<String, State> STATES = Map.of(IN_PROGRESS, State.IN_PROGRESS, COMPLETED, State.COMPLETED,
+			FAILED, State.FAILED);
+
 	// The result may be large, and nothing that lists records needs it.
 	static final String LISTED = "#id, #state, #token, #beat, #lease, #fence, #attempt, #failure, #message, #scope, "
 			+ "#key, #createdAt, #claimedUntil, #completedAt, #expiresAt, #decided";
@@ -69,24 +73,24 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 		return text(ID);
 	}
 
-	String state() {
-		String state = text("state");
-		if (!state.equals(IN_PROGRESS) && !state.equals(COMPLETED) && !state.equals(FAILED)) {
+	State state() {
+		State state = STATES.get(text("state"));
+		if (state == null) {
 			throw unreadable(null);
 		}
 		return state;
 	}
 
 	boolean isInProgress() {
-		return state().equals(IN_PROGRESS);
+		return state() == State.IN_PROGRESS;
 	}
 
 	boolean isCompleted() {
-		return state().equals(COMPLETED);
+		return state() == State.COMPLETED;
 	}
 
 	boolean isFailed() {
-		return state().equals(FAILED);
+		return state() == State.FAILED;
 	}
 
 	boolean isOwnedBy(ClaimRequest request) {
@@ -97,8 +101,8 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 		return text("token");
 	}
 
-	String beat() {
-		return number("beat");
+	long beat() {
+		return integer("beat");
 	}
 
 	Duration lease() {
@@ -135,14 +139,6 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 		return this.attributes.containsKey("decided") ? integer("decided") : null;
 	}
 
-	Instant createdAt() {
-		return instant("createdAt");
-	}
-
-	Instant claimedUntil() {
-		return instant("claimedUntil");
-	}
-
 	Instant expiresAt() {
 		return instant("expiresAt");
 	}
@@ -157,41 +153,32 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 	}
 
 	IdempotencyRecord toRecord(IdempotencyKey key) {
-		State state = switch (state()) {
-			case IN_PROGRESS -> State.IN_PROGRESS;
-			case COMPLETED -> State.COMPLETED;
-			default -> State.FAILED;
-		};
+		State state = state();
 		return new IdempotencyRecord(key, state, fence(), attempt(),
-				(state == State.IN_PROGRESS) ? claimedUntil() : null, createdAt(),
+				(state == State.IN_PROGRESS) ? instant("claimedUntil") : null, instant("createdAt"),
 				(state == State.COMPLETED) ? instant("completedAt") : null, expiresAt(), failure(), version());
 	}
 
 	private String text(String name) {
-		AttributeValue value = this.attributes.get(name);
-		String text = (value != null) ? value.s() : null;
-		if (text == null) {
-			throw unreadable(null);
-		}
-		return text;
-	}
-
-	private String number(String name) {
-		AttributeValue value = this.attributes.get(name);
-		String number = (value != null) ? value.n() : null;
-		if (number == null) {
-			throw unreadable(null);
-		}
-		return number;
+		return attribute(name, AttributeValue::s);
 	}
 
 	private long integer(String name) {
 		try {
-			return Long.parseLong(number(name));
+			return Long.parseLong(attribute(name, AttributeValue::n));
 		}
 		catch (NumberFormatException ex) {
 			throw unreadable(null);
 		}
+	}
+
+	private String attribute(String name, Function<AttributeValue, @Nullable String> type) {
+		AttributeValue value = this.attributes.get(name);
+		String content = (value != null) ? type.apply(value) : null;
+		if (content == null) {
+			throw unreadable(null);
+		}
+		return content;
 	}
 
 	private Instant instant(String name) {

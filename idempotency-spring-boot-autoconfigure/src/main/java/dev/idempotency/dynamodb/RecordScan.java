@@ -41,7 +41,7 @@ final class RecordScan {
 			.consistentRead(true)
 			.limit(STEP)
 			.projectionExpression(RecordItem.LISTED)
-			.expressionAttributeNames(Expression.names(RecordItem.LISTED))
+			.expressionAttributeNames(RecordUpdates.names(RecordItem.LISTED))
 			.build();
 	}
 

@@ -5,7 +5,11 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 import software.amazon.awssdk.core.SdkBytes;
@@ -31,57 +35,34 @@ import dev.idempotency.store.Failure;
  */
 final class RecordUpdates {
 
-	private static final String CLAIMED = "#state = :p, #token = :token, #beat = :beat, #lease = :lease, "
+	private static final Pattern NAME = Pattern.compile("#(\\w+)");
+
+	private static final String CLAIMED = "SET #state = :p, #token = :token, #beat = :beat, #lease = :lease, "
 			+ "#claimedUntil = :until, #scope = :scope, #key = :key, #expiresAt = :expires, #ttl = :ttl, "
 			+ "#retainedUntil = :ttl, ";
+
+	// The attempt of the next claim is stored, because an update cannot distinguish a
+	// failed record from one whose retention has ended.
+	private static final String CLAIM = CLAIMED
+			+ "#fence = if_not_exists(#fence, :zero) + :one, #attempt = if_not_exists(#next, :one), "
+			+ "#next = if_not_exists(#next, :one) + :one, #createdAt = if_not_exists(#createdAt, :now)";
 
 	// The result stays until the next completion: that of the version that completed last
 	// may be asked for while a higher one is in progress.
 	private static final String OUTCOME = "#completedAt, #failure, #message";
 
-	// The attempt of the next claim is stored, because an update cannot distinguish a
-	// failed record from one whose retention has ended.
-	private static final String CLAIM = "SET " + CLAIMED
-			+ "#fence = if_not_exists(#fence, :zero) + :one, #attempt = if_not_exists(#next, :one), "
-			+ "#next = if_not_exists(#next, :one) + :one, #createdAt = if_not_exists(#createdAt, :now)";
+	private static final String ABSENT = "attribute_not_exists(#id)";
 
-	private static final String FREE = "attribute_not_exists(#id) OR #state = :f OR (#state = :c AND #expiresAt <= :free)";
+	private static final String FREE = ABSENT + " OR (#state = :c AND #expiresAt <= :free) OR ";
 
 	private static final String OBSERVED = "(#state = :p AND #token = :observed AND #beat = :observedBeat)";
 
 	private static final String HIGHER = "(attribute_not_exists(#decided) OR #decided < :version)";
 
-	private static final Expression[] CLAIMS = { claim(false, false, false), claim(false, false, true),
-			claim(false, true, false), claim(false, true, true), claim(true, false, false), claim(true, false, true),
-			claim(true, true, false), claim(true, true, true) };
-
-	private static final Expression[] RESTORES = { restore(false), restore(true) };
-
 	private static final String OWNED = "#token = :token AND #state = :p";
 
 	// In place of the longer time that a renewal may have set.
-	private static final String RETAINED = "#ttl = #retainedUntil";
-
-	private static final Expression[] COMPLETIONS = { complete(false, false), complete(false, true),
-			complete(true, false), complete(true, true) };
-
-	private static final Expression FAIL = Expression
-		.of("SET #state = :f, #failure = :failure, " + RETAINED + " REMOVE #claimedUntil", OWNED);
-
-	private static final Expression FAIL_WITH_MESSAGE = Expression
-		.of("SET #state = :f, #failure = :failure, #message = :message, " + RETAINED + " REMOVE #claimedUntil", OWNED);
-
-	private static final Expression RELEASE = Expression.of(
-			"SET #state = :f, #next = #attempt, " + "#attempt = #attempt - :one, " + RETAINED + " REMOVE #claimedUntil",
-			OWNED);
-
-	private static final Expression RENEW = Expression
-		.of("SET #beat = :beat, #lease = :lease, #claimedUntil = :until, #ttl = :ttl", OWNED);
-
-	// No owner has the new token.
-	private static final String FREED = "SET #state = :f, #token = :token, " + RETAINED + " REMOVE #claimedUntil";
-
-	private static final String NOT_ALIVE = "(#state = :f OR " + OBSERVED + ")";
+	private static final String ENDED = "#ttl = #retainedUntil REMOVE #claimedUntil";
 
 	private final String table;
 
@@ -95,36 +76,12 @@ final class RecordUpdates {
 		this.maxClockSkew = maxClockSkew;
 	}
 
-	private static Expression claim(boolean version, boolean fingerprint, boolean observed) {
-		String free = observed ? FREE + " OR " + OBSERVED : FREE;
-		return Expression.of(
-				CLAIM + (fingerprint ? ", #fingerprint = :fingerprint REMOVE " : " REMOVE #fingerprint, ") + OUTCOME,
-				version ? freeForVersion(observed) : free);
-	}
-
-	private static String freeForVersion(boolean observed) {
-		return "attribute_not_exists(#id) OR (#state = :c AND #expiresAt <= :free) OR (" + HIGHER
-				+ " AND (#state = :f OR #state = :c" + (observed ? " OR " + OBSERVED : "") + "))";
-	}
-
-	private static Expression complete(boolean version, boolean result) {
-		return Expression.of("SET #state = :c, #completedAt = :now, #next = :one, "
-				+ (version ? "#decided = :version, " : "") + (result ? "#result = :result, " : "") + RETAINED
-				+ " REMOVE #claimedUntil" + (result ? "" : ", #result"), OWNED);
-	}
-
-	private static Expression restore(boolean fingerprint) {
-		return Expression.of("SET " + CLAIMED + "#fence = :fence, #attempt = :attempt, #next = :next, "
-				+ "#createdAt = :now" + (fingerprint ? ", #fingerprint = :fingerprint" : ""),
-				"attribute_not_exists(#id)");
-	}
-
-	private static int index(boolean... bits) {
-		int index = 0;
-		for (boolean bit : bits) {
-			index = 2 * index + (bit ? 1 : 0);
-		}
-		return index;
+	// Return the names of the attributes by their placeholders, which begin with a number
+	// sign because some of the names are reserved words.
+	static Map<String, String> names(String expression) {
+		return NAME.matcher(expression)
+			.results()
+			.collect(Collectors.toMap(MatchResult::group, (name) -> name.group(1), (one, same) -> one, TreeMap::new));
 	}
 
 	Instant now() {
@@ -141,41 +98,42 @@ final class RecordUpdates {
 	}
 
 	UpdateItemRequest claim(ClaimRequest request, @Nullable Observation expired) {
-		Values values = claimed(request);
-		values.put(":f", RecordItem.FAILED)
-			.put(":c", RecordItem.COMPLETED)
-			.put(":zero", 0)
-			.put(":one", 1)
-			.put(":free", endOfRetention());
-		if (expired != null) {
-			values.observed(expired);
-		}
-		Long version = request.version();
-		if (version != null) {
-			values.put(":version", version);
-		}
-		return update(CLAIMS[index(version != null, request.fingerprint() != null, expired != null)], request.key(),
-				values);
+		String observed = (expired != null) ? " OR " + OBSERVED : "";
+		String free = FREE + ((request.version() != null)
+				? "(" + HIGHER + " AND (#state = :f OR #state = :c" + observed + "))" : "#state = :f" + observed);
+		boolean fingerprint = request.fingerprint() != null;
+		return update(
+				CLAIM + (fingerprint ? ", #fingerprint = :fingerprint REMOVE " : " REMOVE #fingerprint, ") + OUTCOME,
+				free, request.key(),
+				claimed(request).put(":f", RecordItem.FAILED)
+					.put(":c", RecordItem.COMPLETED)
+					.put(":zero", 0)
+					.put(":one", 1)
+					.put(":free", endOfRetention())
+					.put(":version", request.version())
+					.observed(expired));
 	}
 
 	UpdateItemRequest restore(ClaimRequest request, Claim.Acquired acquired) {
-		Values values = claimed(request).put(":fence", acquired.fence())
-			.put(":attempt", acquired.attempt())
-			.put(":next", acquired.attempt() + 1);
-		return update(RESTORES[index(request.fingerprint() != null)], request.key(), values);
+		boolean fingerprint = request.fingerprint() != null;
+		return update(
+				CLAIMED + "#fence = :fence, #attempt = :attempt, #next = :next, #createdAt = :now"
+						+ (fingerprint ? ", #fingerprint = :fingerprint" : ""),
+				ABSENT, request.key(),
+				claimed(request).put(":fence", acquired.fence())
+					.put(":attempt", acquired.attempt())
+					.put(":next", acquired.attempt() + 1));
 	}
 
 	private Values claimed(ClaimRequest request) {
 		Instant now = now();
-		Instant expires = now.plus(request.retention());
-		Values values = owned(request).beat(request.lease(), now)
+		return owned(request).beat(request.lease(), now)
 			.put(":scope", request.key().scope())
 			.put(":key", request.key().value())
 			.put(":now", now.toEpochMilli())
-			.put(":expires", expires.toEpochMilli())
-			.put(":ttl", timeToLive(now, request));
-		byte[] fingerprint = request.fingerprint();
-		return (fingerprint != null) ? values.put(":fingerprint", fingerprint) : values;
+			.put(":expires", now.plus(request.retention()).toEpochMilli())
+			.put(":ttl", timeToLive(now, request))
+			.put(":fingerprint", request.fingerprint());
 	}
 
 	// DynamoDB compares it with its own clock, and must not delete a live claim.
@@ -185,103 +143,108 @@ final class RecordUpdates {
 	}
 
 	UpdateItemRequest complete(ClaimRequest claim, byte @Nullable [] result) {
-		Values values = owned(claim).put(":c", RecordItem.COMPLETED).put(":now", now().toEpochMilli()).put(":one", 1);
-		Long version = claim.version();
-		if (version != null) {
-			values.put(":version", version);
-		}
-		if (result != null) {
-			values.put(":result", result);
-		}
-		return update(COMPLETIONS[index(version != null, result != null)], claim.key(), values);
+		return update(
+				"SET #state = :c, #completedAt = :now, #next = :one, "
+						+ ((claim.version() != null) ? "#decided = :version, " : "")
+						+ ((result != null) ? "#result = :result, " + ENDED : ENDED + ", #result"),
+				OWNED, claim.key(),
+				owned(claim).put(":c", RecordItem.COMPLETED)
+					.put(":now", now().toEpochMilli())
+					.put(":one", 1)
+					.put(":version", claim.version())
+					.put(":result", result));
 	}
 
 	UpdateItemRequest fail(ClaimRequest claim, Failure failure) {
-		Values values = owned(claim).put(":f", RecordItem.FAILED).put(":failure", failure.type());
-		String message = failure.message();
-		return (message != null) ? update(FAIL_WITH_MESSAGE, claim.key(), values.put(":message", message))
-				: update(FAIL, claim.key(), values);
+		String message = (failure.message() != null) ? "#message = :message, " : "";
+		return update("SET #state = :f, #failure = :failure, " + message + ENDED, OWNED, claim.key(),
+				owned(claim).put(":f", RecordItem.FAILED)
+					.put(":failure", failure.type())
+					.put(":message", failure.message()));
 	}
 
 	UpdateItemRequest release(ClaimRequest claim) {
-		return update(RELEASE, claim.key(), owned(claim).put(":f", RecordItem.FAILED).put(":one", 1));
+		return update("SET #state = :f, #next = #attempt, #attempt = #attempt - :one, " + ENDED, OWNED, claim.key(),
+				owned(claim).put(":f", RecordItem.FAILED).put(":one", 1));
 	}
 
 	UpdateItemRequest renew(ClaimRequest claim) {
 		Instant now = now();
-		return update(RENEW, claim.key(), owned(claim).beat(claim.lease(), now).put(":ttl", timeToLive(now, claim)));
+		return update("SET #beat = :beat, #lease = :lease, #claimedUntil = :until, #ttl = :ttl", OWNED, claim.key(),
+				owned(claim).beat(claim.lease(), now).put(":ttl", timeToLive(now, claim)));
 	}
 
+	// No owner has the new token.
 	UpdateItemRequest free(IdempotencyKey key, boolean force, @Nullable Observation expired) {
-		Values values = new Values().put(":f", RecordItem.FAILED).put(":token", "-");
-		String condition = "#state = :f";
-		if (force) {
-			values.put(":p", RecordItem.IN_PROGRESS);
-			condition = "(#state = :f OR #state = :p)";
-		}
-		else if (expired != null) {
-			values.put(":p", RecordItem.IN_PROGRESS).observed(expired);
-			condition = NOT_ALIVE;
-		}
-		return update(Expression.of(FREED, condition), key, values);
+		Values values = new Values().put(":token", "-");
+		return update("SET #state = :f, #token = :token, " + ENDED, notAlive(values, force, expired), key, values);
 	}
 
 	DeleteItemRequest delete(IdempotencyKey key, boolean force, @Nullable Observation expired) {
 		Values values = new Values();
-		String condition = "attribute_exists(#id)";
-		if (!force) {
-			values.put(":f", RecordItem.FAILED).put(":c", RecordItem.COMPLETED);
-			condition = "(#state = :f OR #state = :c)";
-			if (expired != null) {
-				values.put(":p", RecordItem.IN_PROGRESS).observed(expired);
-				condition = "(#state = :c OR " + NOT_ALIVE + ")";
-			}
-		}
-		DeleteItemRequest.Builder request = DeleteItemRequest.builder()
+		String condition = force ? "attribute_exists(#id)"
+				: "#state = :c OR " + notAlive(values.put(":c", RecordItem.COMPLETED), false, expired);
+		return DeleteItemRequest.builder()
 			.tableName(this.table)
 			.key(RecordItem.key(key))
 			.conditionExpression(condition)
-			.expressionAttributeNames(Expression.names(condition))
-			.returnValuesOnConditionCheckFailure(ReturnValuesOnConditionCheckFailure.ALL_OLD);
-		if (!values.map.isEmpty()) {
-			request.expressionAttributeValues(values.map);
+			.expressionAttributeNames(names(condition))
+			.expressionAttributeValues(force ? null : values.map)
+			.returnValuesOnConditionCheckFailure(ReturnValuesOnConditionCheckFailure.ALL_OLD)
+			.build();
+	}
+
+	private static String notAlive(Values values, boolean force, @Nullable Observation expired) {
+		values.put(":f", RecordItem.FAILED);
+		if (force) {
+			values.put(":p", RecordItem.IN_PROGRESS);
+			return "(#state = :f OR #state = :p)";
 		}
-		return request.build();
+		values.observed(expired);
+		return (expired != null) ? "(#state = :f OR " + OBSERVED + ")" : "#state = :f";
 	}
 
 	private static Values owned(ClaimRequest claim) {
 		return new Values().put(":token", claim.token().toString()).put(":p", RecordItem.IN_PROGRESS);
 	}
 
-	private UpdateItemRequest update(Expression expression, IdempotencyKey key, Values values) {
+	private UpdateItemRequest update(String update, String condition, IdempotencyKey key, Values values) {
 		return UpdateItemRequest.builder()
 			.tableName(this.table)
 			.key(RecordItem.key(key))
-			.updateExpression(expression.update())
-			.conditionExpression(expression.condition())
-			.expressionAttributeNames(expression.names())
+			.updateExpression(update)
+			.conditionExpression(condition)
+			.expressionAttributeNames(names(update + " " + condition))
 			.expressionAttributeValues(values.map)
 			.returnValues(ReturnValue.ALL_NEW)
 			.returnValuesOnConditionCheckFailure(ReturnValuesOnConditionCheckFailure.ALL_OLD)
 			.build();
 	}
 
+	/**
+	 * The values of an expression by their placeholders, which begin with a colon.
+	 */
 	private static final class Values {
 
 		private final Map<String, AttributeValue> map = new HashMap<>();
 
-		Values put(String name, String value) {
-			this.map.put(name, AttributeValue.fromS(value));
-			return this;
+		Values put(String name, @Nullable String value) {
+			return put(name, (value != null) ? AttributeValue.fromS(value) : null);
 		}
 
-		Values put(String name, long value) {
-			this.map.put(name, AttributeValue.fromN(Long.toString(value)));
-			return this;
+		Values put(String name, @Nullable Number value) {
+			return put(name, (value != null) ? AttributeValue.fromN(value.toString()) : null);
 		}
 
-		Values put(String name, byte[] value) {
-			this.map.put(name, AttributeValue.fromB(SdkBytes.fromByteArray(value)));
+		Values put(String name, byte @Nullable [] value) {
+			return put(name, (value != null) ? AttributeValue.fromB(SdkBytes.fromByteArray(value)) : null);
+		}
+
+		// DynamoDB refuses values that no expression uses.
+		private Values put(String name, @Nullable AttributeValue value) {
+			if (value != null) {
+				this.map.put(name, value);
+			}
 			return this;
 		}
 
@@ -292,9 +255,9 @@ final class RecordUpdates {
 				.put(":until", now.plus(lease).toEpochMilli());
 		}
 
-		Values observed(Observation observation) {
-			this.map.put(":observedBeat", AttributeValue.fromN(observation.beat()));
-			return put(":observed", observation.token());
+		Values observed(@Nullable Observation expired) {
+			return (expired != null) ? put(":p", RecordItem.IN_PROGRESS).put(":observed", expired.token())
+				.put(":observedBeat", expired.beat()) : this;
 		}
 
 	}

@@ -24,7 +24,8 @@ class DynamoDbStoreContractTests extends IdempotencyStoreContract {
 	// requests for a table that it does not have.
 	@Override
 	public Optional<IdempotencyStore> refused() {
-		return Optional.of(new DynamoDbIdempotencyStore(dynamoDb.client(), "missing", TestDynamoDb.TIMEOUT));
+		return Optional
+			.of(new DynamoDbIdempotencyStore(dynamoDb.client(), "missing", TestDynamoDb.TIMEOUT, Duration.ZERO));
 	}
 
 	@Override

@@ -67,9 +67,9 @@ class DynamoDbUnavailableTests {
 		server = DynamoDbServer.create();
 		dynamoDb = TestDynamoDb.create(server);
 		client = faults.client(dynamoDb);
-		store = new DynamoDbIdempotencyStore(client, dynamoDb.table(), TestDynamoDb.TIMEOUT);
+		store = new DynamoDbIdempotencyStore(client, dynamoDb.table(), TestDynamoDb.TIMEOUT, Duration.ZERO);
 		once = faults.clientWithoutRetries(dynamoDb);
-		brief = new DynamoDbIdempotencyStore(once, dynamoDb.table(), TIMEOUT);
+		brief = new DynamoDbIdempotencyStore(once, dynamoDb.table(), TIMEOUT, Duration.ZERO);
 		awaitAnswer();
 	}
 
@@ -237,7 +237,8 @@ class DynamoDbUnavailableTests {
 	@Test
 	@Tag("promise-14")
 	void missingTableIsARefusal() {
-		try (DynamoDbIdempotencyStore other = new DynamoDbIdempotencyStore(client, "missing", TestDynamoDb.TIMEOUT)) {
+		try (DynamoDbIdempotencyStore other = new DynamoDbIdempotencyStore(client, "missing", TestDynamoDb.TIMEOUT,
+				Duration.ZERO)) {
 			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 				.isThrownBy(() -> other.claim(this.request))
 				.withMessage("DynamoDB refused the request (ResourceNotFoundException)");
@@ -258,7 +259,7 @@ class DynamoDbUnavailableTests {
 	@Test
 	void closedStoreIsUnavailable() {
 		DynamoDbClient own = server.client().build();
-		DynamoDbIdempotencyStore closed = new DynamoDbIdempotencyStore(own, dynamoDb.table(), TIMEOUT);
+		DynamoDbIdempotencyStore closed = new DynamoDbIdempotencyStore(own, dynamoDb.table(), TIMEOUT, Duration.ZERO);
 		closed.close();
 		own.close();
 		List<ClaimRequest> requests = List.of(this.request, TestDatabase.request(TestDatabase.newKey()));
