@@ -42,29 +42,19 @@ final class ConnectionOpener<T> {
 	synchronized CompletableFuture<T> open(@Nullable AbstractRedisClient client) {
 		CompletableFuture<T> current = this.connection;
 		if (current == null || current.isCompletedExceptionally() || this.client != client) {
-			current = new CompletableFuture<>();
+			current = connect();
 			this.connection = current;
 			this.client = client;
-			start(current);
 		}
 		return current;
 	}
 
-	private void start(CompletableFuture<T> target) {
+	private CompletableFuture<T> connect() {
 		try {
-			this.threads.newThread(() -> complete(target)).start();
+			return CompletableFuture.supplyAsync(this.supplier, (task) -> this.threads.newThread(task).start());
 		}
 		catch (Throwable ex) {
-			target.completeExceptionally(ex);
-		}
-	}
-
-	private void complete(CompletableFuture<T> target) {
-		try {
-			target.complete(this.supplier.get());
-		}
-		catch (Throwable ex) {
-			target.completeExceptionally(ex);
+			return CompletableFuture.failedFuture(ex);
 		}
 	}
 

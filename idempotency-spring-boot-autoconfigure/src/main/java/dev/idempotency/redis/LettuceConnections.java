@@ -33,13 +33,9 @@ final class LettuceConnections {
 	}
 
 	private boolean connect() {
-		RedisConnection connection = this.factory.getConnection();
-		try {
+		try (RedisConnection connection = this.factory.getConnection()) {
 			commands(connection);
 			return true;
-		}
-		finally {
-			connection.close();
 		}
 	}
 
@@ -61,12 +57,8 @@ final class LettuceConnections {
 		return withDeadline(limit, (deadline) -> {
 			// Only the first call waits: afterwards the connection reconnects by itself.
 			deadline.await(this.opener.open(this.factory.getNativeClient()));
-			RedisConnection connection = this.factory.getConnection();
-			try {
+			try (RedisConnection connection = this.factory.getConnection()) {
 				return work.run(commands(connection), deadline);
-			}
-			finally {
-				connection.close();
 			}
 		});
 	}

@@ -63,10 +63,6 @@ final class RecordScan {
 		this.end = System.nanoTime() + timeout.toNanos() / 2;
 	}
 
-	boolean scan(Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
-		return scan(null, visitor) == null;
-	}
-
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		// A prefix cannot contain a brace, see RecordScripts.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)
@@ -139,7 +135,7 @@ final class RecordScan {
 	private boolean visit(List<byte[]> names, Predicate<ScannedRecord> visitor)
 			throws ExecutionException, TimeoutException {
 		List<ScriptCall.Sent> calls = names.stream()
-			.map((name) -> this.scripts.look(name).send(this.commands))
+			.map((name) -> this.scripts.find(name).send(this.commands))
 			.toList();
 		try {
 			boolean further = true;

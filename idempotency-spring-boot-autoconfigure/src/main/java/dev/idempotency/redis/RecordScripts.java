@@ -185,14 +185,13 @@ record RecordScripts(String prefix) {
 			""");
 
 	// KEYS[1] the record
-	private static final Script FIND = script("""
+	private static final Script RESULT_OF = script("""
 			if not state then return '' end
-			return string.format('%s%s %s %s %s %.0f %s ', state, fence, attempt, lease, created,
-			  now + redis.call('PTTL', KEYS[1]), decided) .. string.sub(value, rest)
+			return string.sub(value, rest)
 			""");
 
 	// KEYS[1] the record. The reply leaves out a result, which may be large.
-	private static final Script LOOK = script("""
+	private static final Script FIND = script("""
 			if not state then return '' end
 			local outcome = string.sub(value, rest, rest) == 'E' and string.sub(value, rest) or '-'
 			return string.format('%.0f %s ', now, s) .. string.sub(value, body + f, body + f + s - 1)
@@ -279,8 +278,12 @@ record RecordScripts(String prefix) {
 		return call(FIND, key);
 	}
 
-	ScriptCall look(byte[] name) {
-		return new ScriptCall(LOOK, name);
+	ScriptCall find(byte[] name) {
+		return new ScriptCall(FIND, name);
+	}
+
+	ScriptCall result(IdempotencyKey key) {
+		return call(RESULT_OF, key);
 	}
 
 	ScriptCall release(IdempotencyKey key, boolean force) {

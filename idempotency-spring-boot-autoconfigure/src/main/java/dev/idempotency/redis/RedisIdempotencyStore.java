@@ -2,12 +2,13 @@ package dev.idempotency.redis;
 
 import java.time.Duration;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
@@ -17,6 +18,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -174,21 +176,17 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.record(key, this.connections.run(this.scripts.find(key))));
+		return Optional.ofNullable(Replies.scanned(this.connections.run(this.scripts.find(key))))
+			.map(ScannedRecord::record);
 	}
 
 	@Override
 	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		List<IdempotencyKey> distinct = keys.stream().distinct().toList();
-		List<byte[]> replies = this.connections.runAll(distinct.stream().map(this.scripts::find).toList());
-		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>();
-		for (int i = 0; i < distinct.size(); i++) {
-			IdempotencyRecord record = Replies.record(distinct.get(i), replies.get(i));
-			if (record != null) {
-				records.put(record.key(), record);
-			}
-		}
-		return records;
+		return runAll(keys.stream().distinct().toList(), this.scripts::find).stream()
+			.map(Replies::scanned)
+			.filter(Objects::nonNull)
+			.map(ScannedRecord::record)
+			.collect(Collectors.toMap(IdempotencyRecord::key, Function.identity()));
 	}
 
 	@Override
@@ -228,7 +226,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	 * listener containers
 	 */
 	public Lifecycle serverCheck(boolean refuseEviction, Consumer<Boolean> evictionCallback) {
-		return new RedisServerCheck(this, refuseEviction, evictionCallback);
+		return new RedisServerCheck(this, refuseEviction, evictionCallback, RedisServerCheck.INTERVAL);
 	}
 
 	void warn(@Nullable String warning) {

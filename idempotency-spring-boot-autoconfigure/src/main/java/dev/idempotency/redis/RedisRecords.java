@@ -39,13 +39,13 @@ final class RedisRecords implements IdempotencyRecords {
 	public Overview overview() {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			Map<String, ScopeCount> scopes = new TreeMap<>();
-			boolean complete = new RecordScan(commands, this.scripts, deadline, this.timeout).scan((scanned) -> {
+			String end = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(null, (scanned) -> {
 				scopes.merge(scanned.record().key().scope(), ScopeCount.of(scanned.record(), scanned.now()),
 						ScopeCount::plus);
 				return true;
 			});
-			return new Overview(List.copyOf(scopes.values()), complete,
-					complete ? null : deadline.await(commands.dbsize()));
+			return new Overview(List.copyOf(scopes.values()), end == null,
+					(end != null) ? deadline.await(commands.dbsize()) : null);
 		});
 	}
 
@@ -66,13 +66,13 @@ final class RedisRecords implements IdempotencyRecords {
 		}
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
-			boolean complete = new RecordScan(commands, this.scripts, deadline, this.timeout).scan((scanned) -> {
+			String end = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(null, (scanned) -> {
 				if (condition.test(scanned)) {
 					found.add(scanned.record());
 				}
 				return found.size() <= limit;
 			});
-			return new Page(found.stream().limit(limit).toList(), complete && found.size() <= limit, null);
+			return new Page(found.stream().limit(limit).toList(), end == null && found.size() <= limit, null);
 		});
 	}
 
@@ -93,7 +93,7 @@ final class RedisRecords implements IdempotencyRecords {
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.result(this.connections.run(this.scripts.find(key))));
+		return Optional.ofNullable(Replies.result(this.connections.run(this.scripts.result(key))));
 	}
 
 	@Override

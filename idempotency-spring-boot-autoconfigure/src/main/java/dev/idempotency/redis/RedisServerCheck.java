@@ -26,7 +26,7 @@ final class RedisServerCheck implements Lifecycle {
 
 	private static final Log logger = LogFactory.getLog(RedisServerCheck.class);
 
-	private static final Duration INTERVAL = Duration.ofMinutes(5);
+	static final Duration INTERVAL = Duration.ofMinutes(5);
 
 	// Opening the first connection takes longer than the timeout of a call.
 	private static final Duration FIRST_TIMEOUT = Duration.ofSeconds(10);
@@ -47,10 +47,6 @@ final class RedisServerCheck implements Lifecycle {
 	private @Nullable ServerFindings latest;
 
 	private volatile @Nullable ScheduledExecutorService executor;
-
-	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictionCallback) {
-		this(store, refuseEviction, evictionCallback, INTERVAL);
-	}
 
 	RedisServerCheck(RedisIdempotencyStore store, boolean refuseEviction, Consumer<Boolean> evictionCallback,
 			Duration interval) {

@@ -3,10 +3,8 @@ package dev.idempotency.redis;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
@@ -45,7 +43,7 @@ final class ReplicatedConnection {
 
 	private final ConnectionOpener<StatefulConnection<byte[], byte[]>> opener = new ConnectionOpener<>(this::open);
 
-	private final Map<StatefulConnection<?, ?>, Disconnects> disconnects = new ConcurrentHashMap<>();
+	private final Map<StatefulConnection<?, ?>, AtomicInteger> disconnects = new ConcurrentHashMap<>();
 
 	ReplicatedConnection(LettuceConnectionFactory factory, int replicas, Duration timeout) {
 		this.factory = factory;
@@ -74,33 +72,19 @@ final class ReplicatedConnection {
 			sent.add(calls.get(i).send(connections.get(i).async()));
 		}
 		List<byte[]> replies = ScriptCall.awaitAll(sent, deadline);
-		Set<StatefulRedisConnection<byte[], byte[]>> written = new HashSet<>();
-		for (int i = 0; i < replies.size(); i++) {
-			if (Replies.settlement(replies.get(i)) == Settlement.SETTLED) {
-				written.add(connections.get(i));
-			}
-		}
-		disconnectsBefore.keySet().retainAll(written);
-		confirm(disconnectsBefore, deadline);
-		return replies;
-	}
-
-	RedisClusterAsyncCommands<byte[], byte[]> commands(byte[] key, Deadline deadline)
-			throws ExecutionException, TimeoutException {
-		return connection(key, deadline).async();
-	}
-
-	private void confirm(Map<StatefulRedisConnection<byte[], byte[]>, Integer> written, Deadline deadline)
-			throws ExecutionException, TimeoutException {
 		Map<StatefulRedisConnection<byte[], byte[]>, RedisFuture<Long>> waits = new HashMap<>();
 		try {
-			written.keySet()
-				.forEach((connection) -> waits.put(connection,
-						connection.async().waitForReplication(this.replicas, this.wait.toMillis())));
+			for (int i = 0; i < replies.size(); i++) {
+				if (Replies.settlement(replies.get(i)) == Settlement.SETTLED) {
+					waits.computeIfAbsent(connections.get(i),
+							(connection) -> connection.async().waitForReplication(this.replicas, this.wait.toMillis()));
+				}
+			}
 			for (Map.Entry<StatefulRedisConnection<byte[], byte[]>, RedisFuture<Long>> wait : waits.entrySet()) {
 				long confirmed = deadline.await(wait.getValue());
 				// Without a write on a new connection, WAIT counts every replica.
-				boolean reconnected = !Integer.valueOf(disconnects(wait.getKey())).equals(written.get(wait.getKey()));
+				boolean reconnected = !Integer.valueOf(disconnects(wait.getKey()))
+					.equals(disconnectsBefore.get(wait.getKey()));
 				if (confirmed < this.replicas || reconnected) {
 					throw new IdempotencyStoreUnavailableException(
 							confirmed + " of " + this.replicas + " required replicas confirmed the completion within "
@@ -108,14 +92,33 @@ final class ReplicatedConnection {
 							null);
 				}
 			}
+			return replies;
 		}
 		finally {
 			waits.values().forEach((wait) -> wait.cancel(false));
 		}
 	}
 
+	RedisClusterAsyncCommands<byte[], byte[]> commands(byte[] key, Deadline deadline)
+			throws ExecutionException, TimeoutException {
+		return connection(key, deadline).async();
+	}
+
 	private int disconnects(StatefulRedisConnection<byte[], byte[]> connection) {
-		return this.disconnects.computeIfAbsent(connection, Disconnects::of).count.get();
+		return this.disconnects.computeIfAbsent(connection, ReplicatedConnection::countDisconnects).get();
+	}
+
+	private static AtomicInteger countDisconnects(StatefulConnection<?, ?> connection) {
+		AtomicInteger count = new AtomicInteger();
+		connection.addListener(new RedisConnectionStateListener() {
+
+			@Override
+			public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
+				count.incrementAndGet();
+			}
+
+		});
+		return count;
 	}
 
 	private StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)
@@ -137,23 +140,6 @@ final class ReplicatedConnection {
 		if (connection != null) {
 			connection.closeAsync();
 		}
-	}
-
-	private static final class Disconnects implements RedisConnectionStateListener {
-
-		private final AtomicInteger count = new AtomicInteger();
-
-		static Disconnects of(StatefulConnection<?, ?> connection) {
-			Disconnects disconnects = new Disconnects();
-			connection.addListener(disconnects);
-			return disconnects;
-		}
-
-		@Override
-		public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
-			this.count.incrementAndGet();
-		}
-
 	}
 
 }

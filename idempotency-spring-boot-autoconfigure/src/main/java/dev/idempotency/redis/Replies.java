@@ -50,10 +50,6 @@ final class Replies {
 		};
 	}
 
-	static @Nullable IdempotencyRecord record(IdempotencyKey key, byte[] reply) {
-		return (reply.length > 0) ? record(key, new Reader(reply)) : null;
-	}
-
 	private static IdempotencyRecord record(IdempotencyKey key, Reader reader) {
 		State state = switch (reader.letter()) {
 			case 'P' -> State.IN_PROGRESS;
@@ -72,16 +68,7 @@ final class Replies {
 	}
 
 	static byte @Nullable [] result(byte[] reply) {
-		if (reply.length == 0) {
-			return null;
-		}
-		Reader reader = new Reader(reply);
-		reader.letter();
-		for (int i = 0; i < 5; i++) {
-			reader.number();
-		}
-		reader.version();
-		return result(reader);
+		return (reply.length > 0) ? result(new Reader(reply)) : null;
 	}
 
 	private static byte @Nullable [] result(Reader reader) {
@@ -131,21 +118,21 @@ final class Replies {
 		}
 
 		long number() {
-			long number = 0;
-			while (this.position < this.reply.length && this.reply[this.position] != ' ') {
-				number = 10 * number + this.reply[this.position++] - '0';
-			}
-			this.position++;
-			return number;
+			return Long.parseLong(word());
 		}
 
+		// The smallest version is zero.
 		@Nullable Long version() {
+			String digits = word();
+			return digits.equals("-") ? null : Long.parseUnsignedLong(digits) - Long.MIN_VALUE;
+		}
+
+		private String word() {
 			int start = this.position;
 			while (this.position < this.reply.length && this.reply[this.position] != ' ') {
 				this.position++;
 			}
-			String digits = new String(this.reply, start, this.position++ - start, StandardCharsets.US_ASCII);
-			return "-".equals(digits) ? null : Long.parseUnsignedLong(digits) - Long.MIN_VALUE;
+			return new String(this.reply, start, this.position++ - start, StandardCharsets.US_ASCII);
 		}
 
 		Instant instant() {

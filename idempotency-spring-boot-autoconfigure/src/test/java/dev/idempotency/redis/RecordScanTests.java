@@ -79,7 +79,7 @@ class RecordScanTests {
 		RecordScan scan = new RecordScan(commands, new RecordScripts(TestRedis.PREFIX),
 				Deadline.after(TestRedis.TIMEOUT), TestRedis.TIMEOUT);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-			.isThrownBy(() -> scan.scan((scanned) -> true))
+			.isThrownBy(() -> scan.scan(null, (scanned) -> true))
 			.withMessage("The topology of the Redis cluster contains no master");
 	}
 

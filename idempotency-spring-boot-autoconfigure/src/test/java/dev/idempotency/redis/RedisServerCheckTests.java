@@ -107,7 +107,7 @@ class RedisServerCheckTests {
 		policy("allkeys-lru");
 		try (TestRedis redis = TestRedis.create(this.server)) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> new RedisServerCheck(redis.store(), true, this.published).start())
+				.isThrownBy(() -> new RedisServerCheck(redis.store(), true, this.published, NEVER).start())
 				.withMessageStartingWith("Redis has the memory policy 'allkeys-lru'")
 				.satisfies((ex) -> assertThat(ex.action()).isEqualTo("Set 'maxmemory-policy' to 'noeviction'."));
 		}
@@ -126,7 +126,7 @@ class RedisServerCheckTests {
 		LettuceConnectionFactory factory = factory("limited");
 		try (RedisIdempotencyStore store = TestRedis.store(factory, replicas)) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> new RedisServerCheck(store, false, this.published).start())
+				.isThrownBy(() -> new RedisServerCheck(store, false, this.published, NEVER).start())
 				.withMessage("Redis refuses " + missing
 						+ " on keys that begin with 'test:' to the user of the idempotency store.")
 				.satisfies((ex) -> assertThat(ex.action())
@@ -144,7 +144,7 @@ class RedisServerCheckTests {
 		this.server.ask("ACL SETUSER limited on >secret ~test:* +evalsha +eval +get +set +pttl +time +info");
 		LettuceConnectionFactory factory = factory("limited");
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
-			RedisServerCheck check = new RedisServerCheck(store, true, this.published);
+			RedisServerCheck check = new RedisServerCheck(store, true, this.published, NEVER);
 			check.start();
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 			store.claim(request);
@@ -167,7 +167,7 @@ class RedisServerCheckTests {
 		this.server.ask("ACL SETUSER limited on >secret ~test:* +@all -info");
 		LettuceConnectionFactory factory = factory("limited");
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
-			RedisServerCheck check = new RedisServerCheck(store, refuse, this.published);
+			RedisServerCheck check = new RedisServerCheck(store, refuse, this.published, NEVER);
 			String finding = "Redis refuses INFO to the user of the idempotency store";
 			if (refuse) {
 				assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(check::start)
@@ -194,7 +194,7 @@ class RedisServerCheckTests {
 				String.valueOf(this.server.port()));
 		LettuceConnectionFactory factory = TestRedis.factory(replica);
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
-			RedisServerCheck check = new RedisServerCheck(store, false, this.published);
+			RedisServerCheck check = new RedisServerCheck(store, false, this.published, NEVER);
 			check.start();
 			check.stop();
 			assertThat(store.warning()).isEmpty();
@@ -212,7 +212,7 @@ class RedisServerCheckTests {
 		LettuceConnectionFactory factory = factory("limited");
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> new RedisServerCheck(store, false, this.published).start())
+				.isThrownBy(() -> new RedisServerCheck(store, false, this.published, NEVER).start())
 				.withMessage("Redis refuses the connection of the idempotency store (WRONGPASS).");
 		}
 		finally {
