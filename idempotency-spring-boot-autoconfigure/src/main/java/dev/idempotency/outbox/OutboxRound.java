@@ -184,26 +184,22 @@ final class OutboxRound {
 				.add(new Result(run, index, Ack.of(next, (error != null) ? ExceptionCauses.ofStage(error) : null)));
 		});
 		if (sent.isCompletedExceptionally()) {
-			failedAtOnce(next, UnavailableTopics.isLong(System.nanoTime() - start));
+			failedAtOnce(next.row().topic(), ExceptionCauses.ofStage(sent.handle((done, error) -> error).join()),
+					UnavailableTopics.isLong(System.nanoTime() - start));
 			return false;
 		}
 		return true;
 	}
 
 	// A send blocks while the producer waits for the metadata of the topic.
-	private void failedAtOnce(ClaimedRow failed, boolean blocked) {
-		for (Result result : this.results) {
-			Throwable error = result.ack().error();
-			if (result.ack().claimed() == failed && error != null) {
-				FailureKind kind = this.publisher.kindOf(error);
-				this.stopped |= kind == FailureKind.ABANDONED || (blocked && kind == FailureKind.UNAVAILABLE);
-				if (kind == FailureKind.TOPIC_REFUSED) {
-					this.refusedTopics.add(failed.row().topic());
-				}
-				if (blocked && kind != FailureKind.UNAVAILABLE && kind != FailureKind.ABANDONED) {
-					this.topics.fail(failed.row().topic(), null);
-				}
-			}
+	private void failedAtOnce(String topic, Throwable error, boolean blocked) {
+		FailureKind kind = this.publisher.kindOf(error);
+		this.stopped |= kind == FailureKind.ABANDONED || (blocked && kind == FailureKind.UNAVAILABLE);
+		if (kind == FailureKind.TOPIC_REFUSED) {
+			this.refusedTopics.add(topic);
+		}
+		if (blocked && kind != FailureKind.UNAVAILABLE && kind != FailureKind.ABANDONED) {
+			this.topics.fail(topic, null);
 		}
 	}
 

@@ -30,12 +30,12 @@ public final class OutboxStatusReporter extends OutboxLoop {
 	private boolean failing;
 
 	/**
-	 * Create an observer.
+	 * Create a reporter.
 	 * @param store the outbox
 	 * @param observers the observers to notify
 	 */
 	public OutboxStatusReporter(OutboxStore store, List<OutboxObserver> observers) {
-		super("idempotency-outbox-observer", GRACE);
+		super("idempotency-outbox-status", GRACE);
 		this.store = store;
 		this.observers = List.copyOf(observers);
 	}

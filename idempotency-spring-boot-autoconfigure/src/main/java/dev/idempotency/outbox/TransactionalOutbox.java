@@ -55,15 +55,14 @@ final class TransactionalOutbox implements Outbox {
 	private OutboxRow row(OutboxMessage message) {
 		UUID id = TimeOrderedUuid.next();
 		List<OutboxMessage.Header> added = senderHeaders(message);
-		if (message.idempotencyKey() != null) {
-			return this.serializer.serialize(message, id, message.idempotencyKey()).withHeaders(added);
-		}
+		String key = message.idempotencyKey();
 		IdempotentExecution cause = (message.cause() != null) ? message.cause() : IdempotentExecution.ifCurrent();
-		if (cause == null) {
-			return this.serializer.serialize(message, id, TimeOrderedUuid.next().toString()).withHeaders(added);
+		if (key != null || cause == null) {
+			return this.serializer.serialize(message, id, (key != null) ? key : TimeOrderedUuid.next().toString())
+				.withHeaders(added);
 		}
-		String derived = cause.nextTransactionalKey(message.topic(), message.type());
-		OutboxRow row = this.serializer.serialize(message, id, derived);
+		OutboxRow row = this.serializer.serialize(message, id,
+				cause.nextTransactionalKey(message.topic(), message.type()));
 		// Another attempt of the handler may send other content under the same key.
 		if (!message.hasHeader(OutboxRow.FINGERPRINT_HEADER)) {
 			added.add(row.fingerprint());

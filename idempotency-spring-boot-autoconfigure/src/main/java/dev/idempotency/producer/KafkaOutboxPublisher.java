@@ -211,11 +211,8 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		if (key == null || !this.producer.isPartitionedByKey()) {
 			return null;
 		}
-		Integer partitions = this.partitions.get(row.topic());
-		if (partitions == null) {
-			partitions = this.producer.get().partitionsFor(row.topic()).size();
-			this.partitions.put(row.topic(), partitions);
-		}
+		int partitions = this.partitions.computeIfAbsent(row.topic(),
+				(topic) -> this.producer.get().partitionsFor(topic).size());
 		return Utils.toPositive(Utils.murmur2(key)) % partitions;
 	}
 
@@ -226,14 +223,19 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public FailureKind kindOf(Throwable error) {
-		if (isNeighbour(error)) {
+		// The producer has no exception type for a neighbour and for a closed producer.
+		boolean untyped = error.getClass() == KafkaException.class;
+		if (untyped && String.valueOf(error.getMessage()).startsWith(NEIGHBOUR)) {
 			return FailureKind.NEIGHBOUR;
 		}
-		if (this.abandoned && error != this.failure && isOfClosedProducer(error)) {
+		if (this.abandoned && error != this.failure && (untyped || error instanceof IllegalStateException)) {
 			return FailureKind.ABANDONED;
 		}
-		if (isUnknownTopic(error) || isUnknownTopic(error.getCause()) || error instanceof InvalidTopicException
-				|| error instanceof TopicAuthorizationException) {
+		// The producer retries a message to an unknown topic until its timeout, so the
+		// error may be the cause.
+		if (error instanceof UnknownTopicOrPartitionException
+				|| error.getCause() instanceof UnknownTopicOrPartitionException
+				|| error instanceof InvalidTopicException || error instanceof TopicAuthorizationException) {
 			return FailureKind.TOPIC_REFUSED;
 		}
 		if (!(error instanceof KafkaException) && !(error instanceof VirtualMachineError)
@@ -243,27 +245,9 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		}
 		boolean refused = error instanceof ApiException && !(error instanceof RetriableException)
 				&& !(error instanceof AuthenticationException) && !(error instanceof ClusterAuthorizationException)
-				&& !(error instanceof UnknownServerException) && !isLostProducer(error);
+				&& !(error instanceof UnknownServerException) && !(error instanceof ApplicationRecoverableException)
+				&& !(error instanceof OutOfOrderSequenceException);
 		return refused ? FailureKind.REFUSED : FailureKind.UNAVAILABLE;
-	}
-
-	// The producer retries such a message until its timeout, so it may be the cause.
-	private static boolean isUnknownTopic(@Nullable Throwable error) {
-		return error instanceof UnknownTopicOrPartitionException;
-	}
-
-	// The producer has no exception type for this case.
-	private static boolean isNeighbour(Throwable error) {
-		return error.getClass() == KafkaException.class && String.valueOf(error.getMessage()).startsWith(NEIGHBOUR);
-	}
-
-	// The producer has no exception type for these cases.
-	private static boolean isOfClosedProducer(Throwable error) {
-		return error.getClass() == KafkaException.class || error instanceof IllegalStateException;
-	}
-
-	private static boolean isLostProducer(Throwable error) {
-		return error instanceof ApplicationRecoverableException || error instanceof OutOfOrderSequenceException;
 	}
 
 	@Override

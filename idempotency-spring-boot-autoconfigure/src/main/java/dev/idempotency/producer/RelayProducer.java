@@ -59,10 +59,6 @@ final class RelayProducer {
 
 	private Map<String, Object> configuration;
 
-	private @Nullable Object servers;
-
-	private boolean partitionedByKey;
-
 	private int batchSize;
 
 	// Written by the thread of the relay and by the one that closes the context, read by
@@ -85,14 +81,9 @@ final class RelayProducer {
 	}
 
 	private void configure(Map<String, Object> current) {
-		this.servers = servers(current);
 		this.configuration = configuration(current);
-		this.partitionedByKey = isPartitionedByKey(this.configuration);
-		this.batchSize = batchSize(this.configuration);
-	}
-
-	private static @Nullable Object servers(Map<String, Object> configuration) {
-		return configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG);
+		int size = Integer.parseInt(String.valueOf(this.configuration.get(ProducerConfig.BATCH_SIZE_CONFIG)));
+		this.batchSize = Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
 	}
 
 	private Map<String, Object> configuration(Map<String, Object> application) {
@@ -134,21 +125,12 @@ final class RelayProducer {
 	// Whether the partition of a message depends on its key only. A partitioner of
 	// the application may distribute messages with the same key.
 	boolean isPartitionedByKey() {
-		return this.partitionedByKey;
+		return this.configuration.get(ProducerConfig.PARTITIONER_CLASS_CONFIG) == null && !Boolean
+			.parseBoolean(String.valueOf(this.configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
 	}
 
 	int batchSize() {
 		return this.batchSize;
-	}
-
-	private static int batchSize(Map<String, Object> configuration) {
-		int size = Integer.parseInt(String.valueOf(configuration.get(ProducerConfig.BATCH_SIZE_CONFIG)));
-		return Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
-	}
-
-	private static boolean isPartitionedByKey(Map<String, Object> configuration) {
-		return configuration.get(ProducerConfig.PARTITIONER_CLASS_CONFIG) == null && !Boolean
-			.parseBoolean(String.valueOf(configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
 	}
 
 	Producer<byte[], byte[]> get() {
@@ -196,7 +178,8 @@ final class RelayProducer {
 	// Replace the producer if the application has switched to another cluster.
 	void renewIfSwitched() {
 		Map<String, Object> current = current();
-		if (!Objects.equals(servers(current), this.servers)) {
+		if (!Objects.equals(current.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG),
+				this.configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG))) {
 			renew(current);
 		}
 	}
