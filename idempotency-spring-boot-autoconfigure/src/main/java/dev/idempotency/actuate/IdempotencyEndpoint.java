@@ -202,13 +202,10 @@ public final class IdempotencyEndpoint {
 		boolean forced = Boolean.TRUE.equals(force);
 		String requestedBy = WebResponses.user(context);
 		return switch (action) {
-			case "release" -> {
+			case "release", "evict" -> {
 				IdempotencyKey one = key(scope, key);
-				yield Changed.of(one, admin.release(one, forced, requestedBy));
-			}
-			case "evict" -> {
-				IdempotencyKey one = key(scope, key);
-				yield Changed.of(one, admin.evict(one, forced, requestedBy));
+				yield Changed.of(one, action.equals("release") ? admin.release(one, forced, requestedBy)
+						: admin.evict(one, forced, requestedBy));
 			}
 			case "evict-all" -> {
 				Assert.notNull(scope, "'scope' is missing. Name one");

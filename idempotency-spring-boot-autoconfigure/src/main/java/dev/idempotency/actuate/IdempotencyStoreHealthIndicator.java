@@ -79,8 +79,13 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 	public void storeFailed(String name, OperationBlockedException error) {
 		if (error instanceof IdempotencyStoreUnavailableException unavailable) {
 			this.blockedAt = System.nanoTime();
-			circuit(name).last = new Outage(NestedExceptionUtils.getMostSpecificCause(unavailable).getClass().getName(),
-					unavailable.code());
+			// The message of the error may quote values.
+			Map<String, Object> details = new LinkedHashMap<>();
+			details.put("error", NestedExceptionUtils.getMostSpecificCause(unavailable).getClass().getName());
+			if (unavailable.code() != null) {
+				details.put("code", unavailable.code());
+			}
+			circuit(name).lastOutage = details;
 		}
 	}
 
@@ -121,22 +126,12 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 		store.warning().ifPresent((warning) -> builder.withDetail("warning", warning));
 		Instant open = circuit.since;
 		if (open != null && System.nanoTime() - this.blockedAt < this.quiet) {
-			down(builder, open, circuit.last);
+			// The store may answer a ping and still fail at each claim.
+			builder.down().withDetail("since", open).withDetails(circuit.lastOutage);
 			return;
 		}
 		store.ping();
 		builder.up();
-	}
-
-	// The store may answer a ping and still fail at each claim, so there is no ping here.
-	private static void down(Health.Builder builder, Instant open, @Nullable Outage outage) {
-		builder.down().withDetail("since", open);
-		if (outage != null) {
-			builder.withDetail("error", outage.error());
-			if (outage.code() != null) {
-				builder.withDetail("code", outage.code());
-			}
-		}
 	}
 
 	/**
@@ -148,7 +143,8 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 
 		private volatile @Nullable Instant since;
 
-		private volatile @Nullable Outage last;
+		// The details of the last call that found the store unavailable.
+		private volatile Map<String, Object> lastOutage = Map.of();
 
 		void changed(StoreCircuit.State changed) {
 			if (changed == StoreCircuit.State.CLOSED) {
@@ -159,17 +155,6 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 			}
 			this.state = changed;
 		}
-
-	}
-
-	/**
-	 * The reason why the store was unavailable, without the message of the error, which
-	 * may quote values.
-	 *
-	 * @param error the type of the error
-	 * @param code the code of the store, as an SQL state, {@code null} if there is none
-	 */
-	private record Outage(String error, @Nullable String code) {
 
 	}
 

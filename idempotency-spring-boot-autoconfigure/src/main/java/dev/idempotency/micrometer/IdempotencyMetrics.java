@@ -19,7 +19,6 @@ import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
@@ -60,10 +59,6 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	private final MeterRegistry registry;
 
-	private final Map<Processed, Timer> processed = new ConcurrentHashMap<>();
-
-	private final Map<Called, Timer> called = new ConcurrentHashMap<>();
-
 	private final Map<List<String>, AtomicInteger> gauges = new ConcurrentHashMap<>();
 
 	private final Map<String, AtomicLong> backlogs = new ConcurrentHashMap<>();
@@ -76,14 +71,16 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void handled(HandledOperation execution) {
-		this.processed
-			.computeIfAbsent(new Processed(execution.listener(), execution.mode(), execution.outcome()), this::timer)
+		timer("idempotency.process", "Processing of a record under its key, including the handler", "listener",
+				execution.listener(), "mode", value(execution.mode()), "outcome", value(execution.outcome()))
 			.record(execution.duration());
 	}
 
 	@Override
 	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
-		this.called.computeIfAbsent(new Called(store, call, outcome), this::timer).record(duration);
+		timer("idempotency.store", "Calls of the idempotency store", "store", store, "operation", value(call),
+				"outcome", value(outcome))
+			.record(duration);
 	}
 
 	@Override
@@ -171,10 +168,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void cleanupEnded(String table, Duration duration, Duration backlogAge) {
-		Timer.builder("idempotency.cleanup.duration")
-			.description("Duration of the cleanup of expired idempotency records")
-			.tag("table", table)
-			.register(this.registry)
+		timer("idempotency.cleanup.duration", "Duration of the cleanup of expired idempotency records", "table", table)
 			.record(duration);
 		this.backlogs.computeIfAbsent(table, this::backlog).set(backlogAge.toMillis());
 	}
@@ -203,34 +197,12 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 		return Counter.builder(name).description(description).tags(tags).register(this.registry);
 	}
 
-	private Timer timer(Processed key) {
-		return Timer.builder("idempotency.process")
-			.description("Processing of a record under its key, including the handler")
-			.tag("listener", key.listener())
-			.tag("mode", value(key.mode()))
-			.tag("outcome", value(key.outcome()))
-			.register(this.registry);
-	}
-
-	private Timer timer(Called key) {
-		return Timer.builder("idempotency.store")
-			.description("Calls of the idempotency store")
-			.tag("store", key.store())
-			.tag("operation", value(key.call()))
-			.tag("outcome", value(key.outcome()))
-			.register(this.registry);
+	private Timer timer(String name, String description, String... tags) {
+		return Timer.builder(name).description(description).tags(tags).register(this.registry);
 	}
 
 	private static String value(Enum<?> constant) {
 		return constant.name().toLowerCase(Locale.ROOT);
-	}
-
-	private record Processed(String listener, Mode mode, Outcome outcome) {
-
-	}
-
-	private record Called(String store, StoreCall call, StoreOutcome outcome) {
-
 	}
 
 }
