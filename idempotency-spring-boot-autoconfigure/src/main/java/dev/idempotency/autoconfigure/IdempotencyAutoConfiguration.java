@@ -1,8 +1,8 @@
 package dev.idempotency.autoconfigure;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
 import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
@@ -33,6 +33,7 @@ import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.slf4j.MdcOperationContext;
+import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -95,14 +96,21 @@ public final class IdempotencyAutoConfiguration {
 	@Bean
 	@ConditionalOnBooleanProperty(name = "idempotency.cleanup.enabled", matchIfMissing = true)
 	@ConditionalOnBean(IdempotencyTemplate.class)
-	StoreCleanup idempotencyStoreCleanup(StoreRegistry stores, IdempotencyProperties properties,
+	LifecycleGroup idempotencyStoreCleanup(StoreRegistry stores, IdempotencyProperties properties,
 			BeanFactory beanFactory, ObjectProvider<CleanupJob> own) {
-		Map<String, IdempotencyTemplate> templates = stores.templates();
-		if (own.stream().findAny().isPresent()) {
-			// The application cleans up its default store itself.
-			templates.remove(StoreNames.DEFAULT);
-		}
-		return new StoreCleanup(templates, properties.cleanup().settings(), Observers.of(beanFactory));
+		// Its own job cleans up the default store of the application.
+		boolean ownJob = own.stream().findAny().isPresent();
+		Observers observers = Observers.of(beanFactory);
+		List<CleanupJob> jobs = new ArrayList<>();
+		stores.templates().forEach((name, template) -> {
+			boolean isDefault = name.equals(StoreNames.DEFAULT);
+			if (StoreTarget.of(template.store()) instanceof ExpiredRecords records && !(isDefault && ownJob)) {
+				// Stores in several databases may have tables with the same name.
+				jobs.add(new CleanupJob(isDefault ? records.table() : name + ':' + records.table(), records,
+						properties.cleanup().settings(), observers));
+			}
+		});
+		return new LifecycleGroup(SmartLifecycle.DEFAULT_PHASE, jobs);
 	}
 
 	// The application has enabled the cache, so a missing library is an error.

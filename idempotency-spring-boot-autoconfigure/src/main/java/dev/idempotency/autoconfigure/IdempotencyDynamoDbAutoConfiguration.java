@@ -10,9 +10,14 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.Lifecycle;
 import org.springframework.context.annotation.Bean;
+import org.springframework.util.unit.DataSize;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.autoconfigure.IdempotencyProperties.DynamoDb;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.dynamodb.DynamoDbIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for DynamoDB stores and for the checks of
@@ -35,8 +40,26 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 	@ConditionalOnBean(DynamoDbClient.class)
 	IdempotencyStoreFactory dynamoDbIdempotencyStoreFactory(ListableBeanFactory beanFactory,
 			IdempotencyProperties properties) {
-		return new StoreType(DynamoDbStoreFactory.TYPE, "a DynamoDbClient", (definition) -> DynamoDbStoreFactory
-			.create(beanFactory, properties.result().maximumSize(), definition));
+		return new StoreType(StoreType.DYNAMODB, "a DynamoDbClient",
+				(definition) -> create(beanFactory, properties.result().maximumSize(), definition));
+	}
+
+	private static IdempotencyStore create(ListableBeanFactory beanFactory, DataSize maximumResult,
+			Definition definition) {
+		requireFittingResults(maximumResult);
+		DynamoDb settings = definition.dynamodb();
+		DynamoDbClient client = Database.find(beanFactory, DynamoDbClient.class, "the idempotency store",
+				settings.client(), definition.property("dynamodb.client"));
+		return new DynamoDbIdempotencyStore(client, settings.table(), definition.timeout(), settings.maxClockSkew());
+	}
+
+	private static void requireFittingResults(DataSize maximum) {
+		if (maximum.compareTo(DynamoDbIdempotencyStore.MAX_RESULT_SIZE) > 0) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.result.maximum-size' is " + maximum + ", but an item of DynamoDB holds 400 KB.",
+					"Set 'idempotency.result.maximum-size' to " + DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toKilobytes()
+							+ "KB or less.");
+		}
 	}
 
 	// The application may declare its store as an IdempotencyStore, so only the

@@ -2,6 +2,8 @@ package dev.idempotency.autoconfigure;
 
 import javax.sql.DataSource;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -9,6 +11,16 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.transaction.PlatformTransactionManager;
+
+import dev.idempotency.autoconfigure.IdempotencyProperties.Jdbc;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Schema;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
+import dev.idempotency.jdbc.JdbcIdempotencyStore;
+import dev.idempotency.jdbc.JdbcSchemaMigration;
+import dev.idempotency.jdbc.JdbcSchemaValidation;
+import dev.idempotency.jdbc.Layout;
+import dev.idempotency.store.IdempotencyStore;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for stores in relational databases.
@@ -28,11 +40,51 @@ import org.springframework.jdbc.datasource.DataSourceUtils;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyJdbcAutoConfiguration {
 
+	private static final Log logger = LogFactory.getLog(IdempotencyJdbcAutoConfiguration.class);
+
 	@Bean
 	IdempotencyStoreFactory jdbcIdempotencyStoreFactory(ConfigurableListableBeanFactory beanFactory,
 			IdempotencyProperties properties) {
-		return new StoreType(JdbcStoreFactory.TYPE, "a DataSource",
-				(definition) -> JdbcStoreFactory.create(beanFactory, properties.cleanup().enabled(), definition));
+		return new StoreType(StoreType.JDBC, "a DataSource",
+				(definition) -> create(beanFactory, properties.cleanup().enabled(), definition));
+	}
+
+	private static IdempotencyStore create(ConfigurableListableBeanFactory beanFactory, boolean cleanup,
+			Definition definition) {
+		Jdbc jdbc = definition.jdbc();
+		DataSource dataSource = Database.find(beanFactory, jdbc.dataSource(), definition.property("jdbc.data-source"));
+		prepare(beanFactory, cleanup, dataSource, jdbc);
+		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
+				jdbc.transactionManager(), definition.prefix(), (problem) -> {
+				});
+		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, jdbc.table(), definition.timeout(), jdbc.layout(),
+				jdbc.partitionInterval(), RenewalDataSource.forPool(used, definition.timeout()));
+		if (!store.supportsLeases()) {
+			logger.warn("The DataSource of the idempotency store selects its database by thread "
+					+ "(AbstractRoutingDataSource). Only transactional mode is possible, a key is stored in one of the "
+					+ "databases only, and migration, cleanup, health and the endpoint use the default database only. "
+					+ "Create the table '" + jdbc.table()
+					+ "' in each database, and delete expired records there periodically");
+		}
+		return store;
+	}
+
+	private static void prepare(ConfigurableListableBeanFactory beanFactory, boolean cleanup, DataSource dataSource,
+			Jdbc jdbc) {
+		String table = jdbc.table();
+		if (jdbc.schema() == Schema.MIGRATE) {
+			JdbcSchemaMigration.migrate(dataSource, Database.migrations(beanFactory, dataSource), table, jdbc.layout());
+		}
+		if (jdbc.schema() == Schema.NONE) {
+			JdbcSchemaValidation.requirePrivileges(dataSource, table, jdbc.layout());
+		}
+		else {
+			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
+		}
+		if (jdbc.layout() == Layout.PARTITIONED && cleanup) {
+			JdbcSchemaValidation.requireMaintenance(dataSource, table);
+		}
 	}
 
 }

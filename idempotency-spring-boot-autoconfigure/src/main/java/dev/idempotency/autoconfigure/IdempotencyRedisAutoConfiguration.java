@@ -16,6 +16,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
 import org.springframework.boot.data.redis.autoconfigure.LettuceClientOptionsBuilderCustomizer;
 import org.springframework.context.Lifecycle;
@@ -25,9 +27,14 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyProperties.EvictionPolicy;
+import dev.idempotency.autoconfigure.IdempotencyProperties.Redis;
+import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
 import dev.idempotency.redis.RedisIdempotencyStore;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.Observers;
 
 /**
@@ -57,8 +64,33 @@ public final class IdempotencyRedisAutoConfiguration {
 		@Bean
 		@ConditionalOnBean(RedisConnectionFactory.class)
 		IdempotencyStoreFactory redisIdempotencyStoreFactory(ListableBeanFactory beanFactory, Environment environment) {
-			return new StoreType(RedisStoreFactory.TYPE, "a RedisConnectionFactory",
-					(definition) -> RedisStoreFactory.create(beanFactory, environment, definition));
+			return new StoreType(StoreType.REDIS, "a RedisConnectionFactory",
+					(definition) -> create(beanFactory, environment, definition));
+		}
+
+		private static IdempotencyStore create(ListableBeanFactory beanFactory, Environment environment,
+				Definition definition) {
+			Redis redis = definition.redis();
+			RedisConnectionFactory factory = Database.find(beanFactory, RedisConnectionFactory.class,
+					"the idempotency store", redis.connectionFactory(),
+					definition.property("redis.connection-factory"));
+			if (!(factory instanceof LettuceConnectionFactory lettuce)) {
+				throw new IdempotencyConfigurationException(
+						"The Redis idempotency store requires Lettuce, but the RedisConnectionFactory bean is a "
+								+ factory.getClass().getSimpleName() + ".",
+						"Set 'spring.data.redis.client-type' to 'lettuce', or declare a LettuceConnectionFactory bean.");
+			}
+			// WAIT needs a separate connection, and the client of a master/replica
+			// setup has no single address for it.
+			if (redis.replicas() > 0 && Binder.get(environment)
+				.bind("spring.data.redis.masterreplica.nodes", Bindable.listOf(String.class))
+				.isBound()) {
+				throw new IdempotencyConfigurationException(
+						"'" + definition.property("redis.replicas")
+								+ "' cannot be combined with 'spring.data.redis.masterreplica.nodes'.",
+						"Remove '" + definition.property("redis.replicas") + "', or use Sentinel or a cluster.");
+			}
+			return new RedisIdempotencyStore(lettuce, redis.keyPrefix(), redis.replicas(), definition.timeout());
 		}
 
 		// The application may declare its Redis store as an IdempotencyStore, so only
@@ -81,19 +113,23 @@ public final class IdempotencyRedisAutoConfiguration {
 	}
 
 	/**
-	 * Limits the delay between two attempts to reconnect. By default the client doubles
-	 * it up to 30 seconds, and consumption would stay paused for that long after the
-	 * server is available again.
+	 * Customizes the client. The customizers of the library are applied first, so that
+	 * those of the application can override them.
 	 */
 	@Configuration(proxyBeanMethods = false)
 	@ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class,
 			ClientResourcesBuilderCustomizer.class })
-	@ConditionalOnStoreType(RedisStoreFactory.TYPE)
-	static class Reconnection {
+	@ConditionalOnStoreType(StoreType.REDIS)
+	static class Client {
 
 		private static final Duration MAX_DELAY = Duration.ofSeconds(1);
 
-		// Applied first, so that customizers of the application can override it.
+		// That of Lettuce 7. With the 30 seconds of Lettuce 6, a failover that follows
+		// another refresh would be noticed late.
+		private static final Duration MIN_INTERVAL = Duration.ofSeconds(5);
+
+		// By default the client doubles the delay between two attempts up to 30 seconds,
+		// and consumption would stay paused for that long after the server is available.
 		@Bean
 		@Order(Ordered.HIGHEST_PRECEDENCE)
 		ClientResourcesBuilderCustomizer idempotencyRedisReconnection() {
@@ -101,26 +137,12 @@ public final class IdempotencyRedisAutoConfiguration {
 				.reconnectDelay(Delay.exponential(Duration.ZERO, MAX_DELAY, 2, TimeUnit.MILLISECONDS));
 		}
 
-	}
-
-	/**
-	 * Lets the client of a cluster look for the new master after a failover. Lettuce 7
-	 * does so by default. Lettuce 6, the version of Spring Boot 4.0, would send commands
-	 * to the lost master until it is back.
-	 */
-	@Configuration(proxyBeanMethods = false)
-	@ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class,
-			LettuceClientOptionsBuilderCustomizer.class })
-	@ConditionalOnStoreType(RedisStoreFactory.TYPE)
-	@ConditionalOnBooleanProperty(name = "spring.data.redis.lettuce.cluster.refresh.adaptive", matchIfMissing = true)
-	static class Topology {
-
-		// That of Lettuce 7. With the 30 seconds of Lettuce 6, a failover that follows
-		// another refresh would be noticed late.
-		private static final Duration MIN_INTERVAL = Duration.ofSeconds(5);
-
-		// Applied first, so that customizers of the application can override it.
+		// Lets the client of a cluster look for the new master after a failover, as that
+		// of Lettuce 7 does by default. Lettuce 6, the version of Spring Boot 4.0, would
+		// send commands to the lost master until it is back.
 		@Bean
+		@ConditionalOnBooleanProperty(name = "spring.data.redis.lettuce.cluster.refresh.adaptive",
+				matchIfMissing = true)
 		@Order(Ordered.HIGHEST_PRECEDENCE)
 		LettuceClientOptionsBuilderCustomizer idempotencyRedisTopology() {
 			return (builder) -> {

@@ -3,11 +3,10 @@ package dev.idempotency.autoconfigure;
 import java.lang.reflect.Method;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Consumer;
 
 import javax.sql.DataSource;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -27,41 +26,15 @@ import dev.idempotency.IdempotencyConfigurationException;
  */
 final class JdbcTransactionManagers {
 
-	private static final Log logger = LogFactory.getLog(JdbcTransactionManagers.class);
-
 	private JdbcTransactionManagers() {
 	}
 
+	// Calls 'onMissing' with the reason, without a period at its end, if there is no
+	// usable one.
 	static @Nullable PlatformTransactionManager find(ListableBeanFactory beanFactory, DataSource dataSource,
-			@Nullable String name, String prefix) {
-		return search(beanFactory, dataSource, name, prefix).manager();
-	}
-
-	static @Nullable PlatformTransactionManager findOrWarn(ListableBeanFactory beanFactory, DataSource dataSource,
-			@Nullable String name, String prefix) {
-		Found found = search(beanFactory, dataSource, name, prefix);
-		if (found.manager() == null) {
-			logger.warn(found.problem() + ". Listeners in mode AUTO use leased mode. Declare a JdbcTransactionManager "
-					+ "bean to use transactional mode");
-		}
-		return found.manager();
-	}
-
-	static PlatformTransactionManager require(ListableBeanFactory beanFactory, DataSource dataSource,
-			@Nullable String name, String prefix) {
-		Found found = search(beanFactory, dataSource, name, prefix);
-		if (found.manager() == null) {
-			throw new IdempotencyConfigurationException(
-					"The outbox has no transaction manager for its DataSource. " + found.problem() + ".",
-					"Declare a JdbcTransactionManager bean.");
-		}
-		return found.manager();
-	}
-
-	private static Found search(ListableBeanFactory beanFactory, DataSource dataSource, @Nullable String name,
-			String prefix) {
+			@Nullable String name, String prefix, Consumer<String> onMissing) {
 		if (name != null) {
-			return new Found(named(beanFactory, dataSource, name, prefix), "");
+			return named(beanFactory, dataSource, name, prefix);
 		}
 		Map<String, PlatformTransactionManager> all = beanFactory.getBeansOfType(PlatformTransactionManager.class,
 				false, true);
@@ -74,20 +47,20 @@ final class JdbcTransactionManagers {
 					"Set '" + prefix + ".jdbc.transaction-manager' to one of them.");
 		}
 		if (matching.isEmpty()) {
-			return new Found(null,
-					"No transaction manager manages the DataSource of the idempotency store or the outbox"
-							+ (all.isEmpty() ? "" : ". Other transaction managers: " + all.keySet())
-							+ ". When 'spring.kafka.producer.transaction-id-prefix' is set, Spring Boot creates no JDBC "
-							+ "transaction manager and @Transactional uses the one of Kafka");
+			onMissing.accept("No transaction manager manages the DataSource of the idempotency store or the outbox"
+					+ (all.isEmpty() ? "" : ". Other transaction managers: " + all.keySet())
+					+ ". When 'spring.kafka.producer.transaction-id-prefix' is set, Spring Boot creates no JDBC "
+					+ "transaction manager and @Transactional uses the one of Kafka");
+			return null;
 		}
 		Map.Entry<String, PlatformTransactionManager> found = matching.entrySet().iterator().next();
 		if (!bindsConnection(found.getValue())) {
-			return new Found(null, "The transaction manager '" + found.getKey()
-					+ "' does not bind a JDBC connection of the "
+			onMissing.accept("The transaction manager '" + found.getKey() + "' does not bind a JDBC connection of the "
 					+ "DataSource of the idempotency store or the outbox. With JPA, the dialect must expose its "
 					+ "connection");
+			return null;
 		}
-		return new Found(found.getValue(), "");
+		return found.getValue();
 	}
 
 	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource, String name,
@@ -141,16 +114,6 @@ final class JdbcTransactionManagers {
 			target = delegating.getTargetDataSource();
 		}
 		return target;
-	}
-
-	/**
-	 * The result of a search.
-	 *
-	 * @param manager the transaction manager, if there is a usable one
-	 * @param problem the reason why there is none
-	 */
-	private record Found(@Nullable PlatformTransactionManager manager, String problem) {
-
 	}
 
 }

@@ -9,7 +9,7 @@ import org.springframework.context.SmartLifecycle;
  * Starts and stops several components in one phase. The components are not beans, so that
  * they cannot replace or hide beans of the same type. The group may be empty.
  */
-class LifecycleGroup implements SmartLifecycle {
+final class LifecycleGroup implements SmartLifecycle {
 
 	private final int phase;
 
@@ -20,7 +20,7 @@ class LifecycleGroup implements SmartLifecycle {
 		this.members = List.copyOf(members);
 	}
 
-	final List<? extends Lifecycle> members() {
+	List<? extends Lifecycle> members() {
 		return this.members;
 	}
 

@@ -2,6 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -91,8 +92,12 @@ class OutboxConfiguration {
 		else {
 			JdbcSchemaValidation.validateOutbox(dataSource, table, onlySends);
 		}
-		PlatformTransactionManager manager = JdbcTransactionManagers.require(beanFactory, dataSource,
-				jdbc.transactionManager(), "idempotency");
+		PlatformTransactionManager manager = Objects.requireNonNull(JdbcTransactionManagers.find(beanFactory,
+				dataSource, jdbc.transactionManager(), "idempotency", (problem) -> {
+					throw new IdempotencyConfigurationException(
+							"The outbox has no transaction manager for its DataSource. " + problem + ".",
+							"Declare a JdbcTransactionManager bean.");
+				}));
 		boolean logged = properties.outbox().relay() == Relay.DEBEZIUM;
 		JdbcOutboxStore store = new JdbcOutboxStore(JdbcTransactionManagers.managed(manager, dataSource), manager,
 				table, properties.store().timeout(), properties.outbox().retention(), logged,

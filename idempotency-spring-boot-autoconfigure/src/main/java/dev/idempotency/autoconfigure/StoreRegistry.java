@@ -63,10 +63,9 @@ final class StoreRegistry {
 					"'idempotency.stores." + name + "' contains no property of a store.",
 					"Set 'idempotency.stores." + name + ".type', or correct the names of its properties.");
 		}
-		IdempotencyStoreFactory factory = (named != null)
-				? selection().select(named.type(), definition.property("type"))
-				: selection().select(this.properties.store().type(), definition.property("store.type"));
-		return factory.create(definition);
+		String type = (named != null) ? named.type() : this.properties.store().type();
+		return selection().select(type, definition.property((named != null) ? "type" : "store.type"))
+			.create(definition);
 	}
 
 	// The store bean stays the store that is written, which is what tests and checks of
@@ -131,7 +130,12 @@ final class StoreRegistry {
 
 	IdempotencyTemplate createTemplate(String name) {
 		return createTemplate(name, this.beanFactory.getBean(NamedStores.storeBean(name), IdempotencyStore.class),
-				circuits().create(name), caches().create());
+				this.beanFactory.getBeanProvider(StoreCircuits.class)
+					.getIfAvailable(() -> (store) -> StoreCircuit.ALWAYS_CLOSED)
+					.create(name),
+				this.beanFactory.getBeanProvider(StoreCaches.class)
+					.getIfAvailable(() -> () -> CompletionCache.NONE)
+					.create());
 	}
 
 	IdempotencyTemplate createTemplate(String name, IdempotencyStore store, StoreCircuit circuit,
@@ -166,19 +170,11 @@ final class StoreRegistry {
 	// The store's own manager, also for a JDBC store that the application declares.
 	private @Nullable PlatformTransactionManager transactionManager(String name, IdempotencyStore store) {
 		Definition definition = definition(name);
-		return (StoreTarget.withoutProxies(store) instanceof JdbcIdempotencyStore jdbc)
-				? JdbcTransactionManagers.findOrWarn(this.beanFactory, jdbc.dataSource(),
-						definition.jdbc().transactionManager(), definition.prefix())
+		return (StoreTarget.withoutProxies(store) instanceof JdbcIdempotencyStore jdbc) ? JdbcTransactionManagers.find(
+				this.beanFactory, jdbc.dataSource(), definition.jdbc().transactionManager(), definition.prefix(),
+				(problem) -> logger.warn(problem + ". Listeners in mode AUTO use leased mode. Declare a "
+						+ "JdbcTransactionManager bean to use transactional mode"))
 				: null;
-	}
-
-	private StoreCircuits circuits() {
-		return this.beanFactory.getBeanProvider(StoreCircuits.class)
-			.getIfAvailable(() -> (name) -> StoreCircuit.ALWAYS_CLOSED);
-	}
-
-	private StoreCaches caches() {
-		return this.beanFactory.getBeanProvider(StoreCaches.class).getIfAvailable(() -> () -> CompletionCache.NONE);
 	}
 
 	// Return the templates of the default store and of the named stores.
@@ -217,7 +213,7 @@ final class StoreRegistry {
 	}
 
 	Duration timeout(String name) {
-		return definition(this.properties.stores().containsKey(name) ? name : StoreNames.DEFAULT).timeout();
+		return definition(name).timeout();
 	}
 
 	private IdempotencyTemplate defaultTemplate() {

@@ -17,6 +17,12 @@ import dev.idempotency.store.IdempotencyStore;
 record StoreType(String type, @Nullable String candidate,
 		Function<Definition, IdempotencyStore> creator) implements IdempotencyStoreFactory {
 
+	static final String DYNAMODB = "dynamodb";
+
+	static final String JDBC = "jdbc";
+
+	static final String REDIS = "redis";
+
 	@Override
 	public IdempotencyStore create(Definition definition) {
 		return this.creator.apply(definition);

@@ -80,8 +80,9 @@ class IdempotencyMemoryAutoConfigurationTests {
 	@Test
 	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
-			.run((context) -> assertThat(context)
-				.satisfies((started) -> assertThat(started.getBean(StoreCleanup.class).members()).hasSize(1)));
+			.run((context) -> assertThat(context).satisfies(
+					(started) -> assertThat(started.getBean("idempotencyStoreCleanup", LifecycleGroup.class).members())
+						.hasSize(1)));
 	}
 
 	@Test

@@ -198,7 +198,7 @@ class IdempotencyRedisAutoConfigurationTests {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true").run((context) -> {
 			assertThat(context.getBean(IdempotencyStoreHealthIndicator.class).health().getStatus())
 				.isEqualTo(Status.UP);
-			assertThat(context.getBean(StoreCleanup.class).members()).isEmpty();
+			assertThat(context.getBean("idempotencyStoreCleanup", LifecycleGroup.class).members()).isEmpty();
 		});
 	}
 

@@ -32,7 +32,7 @@ import dev.idempotency.testsupport.Servers;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for {@link IdempotencyConfigurationFailureAnalyzer} and for the selection of the
+ * Tests for {@link IdempotencyFailureAnalyzer} and for the selection of the
  * {@link DataSource} and the transaction manager.
  */
 @Tag("promise-12")

@@ -127,7 +127,7 @@ class NamedStoreTests {
 				assertThat(second.transactionManager()).isSameAs(context.getBean("secondTransactionManager"));
 				assertThat(((JdbcIdempotencyStore) second.store()).dataSource())
 					.isSameAs(context.getBean("secondDataSource"));
-				assertThat(context.getBean(StoreCleanup.class).members()).hasSize(2);
+				assertThat(context.getBean("idempotencyStoreCleanup", LifecycleGroup.class).members()).hasSize(2);
 			});
 	}
 
@@ -266,7 +266,8 @@ class NamedStoreTests {
 			.withPropertyValues(JDBC, "idempotency.stores.other.type=jdbc", "idempotency.stores.other.jdbc.table=other",
 					"idempotency.cleanup.enabled=true")
 			.withUserConfiguration(OwnCleanup.class)
-			.run((context) -> assertThat(context.getBean(StoreCleanup.class).members()).hasSize(1));
+			.run((context) -> assertThat(context.getBean("idempotencyStoreCleanup", LifecycleGroup.class).members())
+				.hasSize(1));
 	}
 
 	@Test

@@ -186,12 +186,13 @@ class OptionalTechnologiesTests {
 	@Test
 	void cleanupJobIsPresentWhenEnabled() {
 		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
-			.run((context) -> assertThat(context.getBean(StoreCleanup.class).isRunning()).isTrue());
+			.run((context) -> assertThat(context.getBean("idempotencyStoreCleanup", LifecycleGroup.class).isRunning())
+				.isTrue());
 	}
 
 	@Test
 	void cleanupCanBeDisabled() {
-		this.runner.run((context) -> assertThat(context).doesNotHaveBean(StoreCleanup.class));
+		this.runner.run((context) -> assertThat(context).doesNotHaveBean("idempotencyStoreCleanup"));
 	}
 
 	@Test

@@ -22,7 +22,10 @@ import org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConf
 import org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration;
+import org.springframework.core.env.Environment;
+import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.io.support.SpringFactoriesLoader;
+import org.springframework.core.io.support.SpringFactoriesLoader.ArgumentResolver;
 import org.springframework.core.io.support.SpringFactoriesLoader.FailureHandler;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.function.SingletonSupplier;
@@ -113,8 +116,9 @@ public final class Contexts {
 			throw new AssertionError("The application has started");
 		}
 		List<FailureAnalyzer> analyzers = SpringFactoriesLoader.forDefaultResourceLocation(null)
-			.load(FailureAnalyzer.class, FailureHandler.handleMessage((message, ex) -> {
-			}));
+			.load(FailureAnalyzer.class, ArgumentResolver.of(Environment.class, new StandardEnvironment()),
+					FailureHandler.handleMessage((message, ex) -> {
+					}));
 		return analyzers.stream()
 			.filter((analyzer) -> analyzer.getClass().getName().startsWith("dev.idempotency."))
 			.flatMap((analyzer) -> Stream.ofNullable(analyzer.analyze(failure)))

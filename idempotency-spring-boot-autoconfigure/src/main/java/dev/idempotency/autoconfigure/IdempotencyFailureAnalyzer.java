@@ -1,0 +1,65 @@
+package dev.idempotency.autoconfigure;
+
+import java.sql.SQLException;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.diagnostics.FailureAnalyzer;
+import org.springframework.core.Ordered;
+import org.springframework.core.annotation.Order;
+import org.springframework.core.env.Environment;
+
+import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.template.ExceptionCauses;
+
+/**
+ * Reports a configuration that cannot work, or a database that is unavailable at
+ * start-up, with a description and an action. It precedes the analyzers of Spring Boot,
+ * which do not know that the application with the Redis store uses no database.
+ */
+@Order(Ordered.HIGHEST_PRECEDENCE)
+final class IdempotencyFailureAnalyzer implements FailureAnalyzer {
+
+	// The exception class is package-private.
+	private static final String NOT_CONFIGURED = "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties"
+			+ "$DataSourceBeanCreationException";
+
+	private final Environment environment;
+
+	IdempotencyFailureAnalyzer(Environment environment) {
+		this.environment = environment;
+	}
+
+	@Override
+	public @Nullable FailureAnalysis analyze(Throwable failure) {
+		IdempotencyConfigurationException mistake = ExceptionCauses.find(IdempotencyConfigurationException.class,
+				failure);
+		if (mistake != null) {
+			return new FailureAnalysis(mistake.getMessage(), mistake.action(), mistake);
+		}
+		Throwable outage = ExceptionCauses.find(failure,
+				(cause) -> cause instanceof IdempotencyStoreUnavailableException
+						&& cause.getCause() instanceof SQLException);
+		if (outage != null) {
+			return new FailureAnalysis(outage.getMessage(),
+					"Start the database, or correct the URL, the user and the password of its DataSource "
+							+ "('spring.datasource.*').",
+					outage);
+		}
+		Throwable unused = ExceptionCauses.find(failure, (cause) -> cause.getClass().getName().equals(NOT_CONFIGURED));
+		return (unused != null && isRedisChosen()) ? new FailureAnalysis(
+				"'idempotency.store.type' is 'redis' and no database is configured, but Spring JDBC is on the class "
+						+ "path, so Spring Boot creates a DataSource.",
+				"If the application uses no relational database, replace the dependency "
+						+ "'idempotency-spring-boot-starter' with 'idempotency-spring-boot-starter-redis', which does "
+						+ "not contain JDBC. Otherwise set 'spring.datasource.url'.",
+				unused) : null;
+	}
+
+	private boolean isRedisChosen() {
+		StoreNames stores = StoreNames.of(this.environment);
+		return stores.mayHave(StoreType.REDIS, false) && !stores.mayHave(StoreType.JDBC, false);
+	}
+
+}
