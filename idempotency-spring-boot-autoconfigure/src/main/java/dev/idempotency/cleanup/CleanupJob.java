@@ -46,9 +46,7 @@ public final class CleanupJob implements SmartLifecycle {
 
 	private final Observers observers;
 
-	private @Nullable ScheduledExecutorService executor;
-
-	private volatile boolean running;
+	private volatile @Nullable ScheduledExecutorService executor;
 
 	private volatile boolean stopped;
 
@@ -83,7 +81,6 @@ public final class CleanupJob implements SmartLifecycle {
 		threads.setDaemon(true);
 		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor(threads);
 		this.executor = scheduler;
-		this.running = true;
 		this.stopped = false;
 		schedule(scheduler, this.settings.firstDelay());
 	}
@@ -173,14 +170,14 @@ public final class CleanupJob implements SmartLifecycle {
 
 	@Override
 	public void stop() {
-		this.running = false;
 		this.stopped = true;
-		if (this.executor == null) {
+		ScheduledExecutorService scheduler = this.executor;
+		if (scheduler == null) {
 			return;
 		}
-		this.executor.shutdownNow();
+		scheduler.shutdownNow();
 		try {
-			if (!this.executor.awaitTermination(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
+			if (!scheduler.awaitTermination(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS)) {
 				logger.warn("The cleanup of " + this.table + " did not end within " + LAST_WAIT
 						+ ". The current batch is rolled back");
 			}
@@ -192,7 +189,7 @@ public final class CleanupJob implements SmartLifecycle {
 
 	@Override
 	public boolean isRunning() {
-		return this.running;
+		return this.executor != null && !this.stopped;
 	}
 
 	/**

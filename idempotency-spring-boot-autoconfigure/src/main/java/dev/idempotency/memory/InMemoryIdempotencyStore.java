@@ -78,7 +78,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	private static Step<Claim> claimed(@Nullable Entry entry, ClaimRequest request, Instant now) {
 		if (entry == null) {
-			return acquired(Entry.claimed(request, 1, 1, now, now));
+			return acquired(Entry.claimed(request, 1, 1, null, null, now, now));
 		}
 		if (entry.state() == State.COMPLETED && (entry.isExpired(now) || entry.isBelow(request))) {
 			return acquired(entry.reclaimed(request, entry.fence() + 1, 1, now));
@@ -146,8 +146,10 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		return atomically(claim, (entry, now) -> (entry != null) ? settled(entry, claim, entry.renewed(claim, now))
-				: new Step<>(Entry.claimed(claim, acquired.fence(), acquired.attempt(), now, now), Settlement.SETTLED));
+		return atomically(claim,
+				(entry, now) -> (entry != null) ? settled(entry, claim, entry.renewed(claim, now))
+						: new Step<>(Entry.claimed(claim, acquired.fence(), acquired.attempt(), null, null, now, now),
+								Settlement.SETTLED));
 	}
 
 	// The change returns null if the state does not allow the settlement, and the entry
@@ -260,11 +262,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 			@Nullable Long completedVersion, byte @Nullable [] result, @Nullable Failure failure, Instant claimedUntil,
 			Instant createdAt, @Nullable Instant completedAt, Instant expiresAt) {
 
-		static Entry claimed(ClaimRequest request, int fence, int attempt, Instant createdAt, Instant now) {
-			return claimed(request, fence, attempt, null, null, createdAt, now);
-		}
-
-		private static Entry claimed(ClaimRequest request, int fence, int attempt, @Nullable Long completedVersion,
+		static Entry claimed(ClaimRequest request, int fence, int attempt, @Nullable Long completedVersion,
 				byte @Nullable [] result, Instant createdAt, Instant now) {
 			return new Entry(request.token(), State.IN_PROGRESS, fence, attempt, copy(request.fingerprint()),
 					request.version(), completedVersion, result, null, now.plus(request.lease()), createdAt, null,

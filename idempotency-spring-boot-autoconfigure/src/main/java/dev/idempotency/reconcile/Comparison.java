@@ -2,15 +2,13 @@ package dev.idempotency.reconcile;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
@@ -19,6 +17,7 @@ import dev.idempotency.reconcile.TopicRecord.Target;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.OffsetPosition;
 
@@ -41,25 +40,20 @@ final class Comparison {
 	}
 
 	List<ReconciliationFinding> compare(List<TopicRecord> records) {
-		Map<IdempotencyTemplate, Set<IdempotencyKey>> keys = new HashMap<>();
-		for (TopicRecord record : records) {
-			Target target = record.target();
-			if (target != null && target.operation().position() == null) {
-				keys.computeIfAbsent(target.template(), (template) -> new LinkedHashSet<>())
-					.add(target.operation().key());
-			}
-		}
+		Map<IdempotencyTemplate, Set<IdempotencyKey>> keys = records.stream()
+			.map(TopicRecord::target)
+			.filter((target) -> target != null && target.operation().position() == null)
+			.collect(Collectors.groupingBy(Target::template,
+					Collectors.mapping((target) -> target.operation().key(), Collectors.toSet())));
 		Map<IdempotencyTemplate, Map<IdempotencyKey, IdempotencyRecord>> found = new HashMap<>();
 		keys.forEach((template, wanted) -> found.put(template, template.store().findAll(wanted)));
-		List<ReconciliationFinding> findings = new ArrayList<>(records.size());
-		for (TopicRecord record : records) {
+		return records.stream().map((record) -> {
 			Target target = record.target();
-			findings.add((target != null)
+			return (target != null)
 					? compare(record, target,
 							found.getOrDefault(target.template(), Map.of()).get(target.operation().key()))
-					: withoutOperation(record));
-		}
-		return findings;
+					: withoutOperation(record);
+		}).toList();
 	}
 
 	private static ReconciliationFinding withoutOperation(TopicRecord record) {
@@ -142,15 +136,14 @@ final class Comparison {
 	}
 
 	private boolean isBelowMark(Target target, OffsetPosition position) {
-		OffsetMark own = new OffsetMark(target.operation().key().scope(), position.topic(), position.identity().get(),
-				position.partition(), position.offset());
-		OptionalLong mark = Objects.requireNonNull(this.marks.computeIfAbsent(own.id(),
+		OffsetMark own = position.mark(target.operation().key().scope());
+		OptionalLong mark = this.marks.computeIfAbsent(own.id(),
 				(id) -> target.template()
 					.admin()
 					.offsetMarks()
 					.map((marks) -> marks.find(own))
-					.orElse(OptionalLong.empty())));
-		return mark.isPresent() && mark.getAsLong() >= position.offset();
+					.orElse(OptionalLong.empty()));
+		return mark.orElse(OffsetMarks.NONE) >= position.offset();
 	}
 
 }

@@ -96,10 +96,11 @@ final class AsyncSettlements implements AutoCloseable {
 				return;
 			}
 			Written written = this.results.write(claim.operation(), result, codec);
+			claim.setResult(written.bytes());
 			Runnable completion = completion(future, new IdempotentResult<>(result, false), written.rejection());
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
 					: () -> future.completeExceptionally(claim.lost())));
-			this.settlements.complete(claim, written.bytes());
+			this.settlements.complete(claim);
 			complete(completion);
 		}
 		catch (OperationLostException ex) {
@@ -171,12 +172,10 @@ final class AsyncSettlements implements AutoCloseable {
 	// for another reason than that it is blocked.
 	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
 			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition) {
-		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
-		follow(first, repetition, future);
-		return future;
+		return follow(first, repetition, new CompletableFuture<>());
 	}
 
-	private <T> void follow(CompletableFuture<IdempotentResult<T>> execution,
+	private <T> CompletableFuture<IdempotentResult<T>> follow(CompletableFuture<IdempotentResult<T>> execution,
 			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition,
 			CompletableFuture<IdempotentResult<T>> future) {
 		execution.whenComplete((result, error) -> {
@@ -191,7 +190,7 @@ final class AsyncSettlements implements AutoCloseable {
 				future.complete(result);
 			}
 		});
-		Futures.cancelling(execution, future);
+		return Futures.cancelling(execution, future);
 	}
 
 	private <T> void repeatLater(OperationBlockedException reason,
@@ -226,10 +225,7 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	static <T> CompletableFuture<IdempotentResult<T>> unprotected(@Nullable CompletionStage<T> stage) {
-		if (stage == null) {
-			return CompletableFuture.completedFuture(new IdempotentResult<>(null, false));
-		}
+	static <T> CompletableFuture<IdempotentResult<T>> unprotected(CompletionStage<T> stage) {
 		return Futures.convert(stage, (result, error) -> {
 			if (error != null) {
 				throw ExceptionCauses.ofStage(error);

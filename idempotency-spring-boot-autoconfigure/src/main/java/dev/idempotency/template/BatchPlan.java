@@ -10,11 +10,14 @@ import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
@@ -130,6 +133,22 @@ final class BatchPlan<T> {
 		return this.items.subList(0, index)
 			.stream()
 			.anyMatch((earlier) -> earlier.isClaimBlocked() && earlier.lane().equals(item(index).lane()));
+	}
+
+	// Claim an item alone, or block it. Returns whether no earlier item of its lane is
+	// blocked; otherwise the item is not claimed.
+	boolean claimOne(int index, Supplier<Claim> claim) {
+		if (isLaneBlocked(index)) {
+			return false;
+		}
+		try {
+			item(index).setClaim(claim.get());
+		}
+		catch (OperationInProgressException | IdempotencyRecordUnreadableException
+				| IdempotencyStoreRefusedException ex) {
+			item(index).setClaimFailure(ex);
+		}
+		return true;
 	}
 
 	void fail(int index, Throwable error) {

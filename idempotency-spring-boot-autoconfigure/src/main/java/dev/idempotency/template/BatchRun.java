@@ -9,7 +9,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.IntFunction;
 
 import org.apache.commons.logging.Log;
@@ -106,15 +105,11 @@ final class BatchRun<T> {
 		return this.mode;
 	}
 
-	void replayFrom(Function<IdempotentOperation, Claim.@Nullable Completed> completions) {
-		replayFrom((index, operation) -> completions.apply(operation));
+	BatchHandler<T> handler() {
+		return this.handler;
 	}
 
-	void replayFromHandler() {
-		replayFrom(this.handler::known);
-	}
-
-	private void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
+	void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
 		for (int index : this.plan.unanswered()) {
 			Item item = this.plan.item(index);
 			Claim.Completed known = completions.apply(index, item.operation());
@@ -252,14 +247,6 @@ final class BatchRun<T> {
 	// If an item can never be handled, the caller acknowledges those before it.
 	int completed(int count) {
 		return this.plan.isFailed() ? count : this.handler.completed(count);
-	}
-
-	void defer(List<Integer> items, List<PendingCompletion> pending) {
-		this.handler.defer(items, pending);
-	}
-
-	boolean isCommitted(Throwable error) {
-		return this.handler.isCommitted(error);
 	}
 
 	int failedAt(List<Integer> due, Throwable error) {

@@ -100,7 +100,7 @@ public final class ClaimAhead {
 		return claimed;
 	}
 
-	boolean complete(OwnedClaim claim, Claimed claimed, byte @Nullable [] result) {
+	boolean complete(OwnedClaim claim, Claimed claimed) {
 		if (this.paused > 0) {
 			this.paused--;
 			return false;
@@ -113,7 +113,7 @@ public final class ClaimAhead {
 		if (operation == null) {
 			return false;
 		}
-		this.made = this.claims.complete(claim, result, operation);
+		this.made = this.claims.complete(claim, operation);
 		return true;
 	}
 

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.IdempotencyKey;
@@ -94,7 +93,7 @@ final class ClaimedExecution implements IdempotentExecution {
 	 * The keys of messages that are sent if the current transaction commits. If it does
 	 * not, they are put back, the last one first, unless a later key is in use.
 	 */
-	private static final class TransactionKeys implements TransactionSynchronization {
+	private static final class TransactionKeys extends TransactionResource {
 
 		private final List<TransactionKey> keys = new ArrayList<>();
 
@@ -103,19 +102,13 @@ final class ClaimedExecution implements IdempotentExecution {
 
 		static void add(ClaimedExecution execution, int number) {
 			if (TransactionSynchronizationManager.isSynchronizationActive()) {
-				current().keys.add(new TransactionKey(execution, number));
+				current(TransactionKeys.class, TransactionKeys.class, TransactionKeys::new).keys
+					.add(new TransactionKey(execution, number));
 			}
 		}
 
-		private static TransactionKeys current() {
-			Object known = TransactionSynchronizationManager.getResource(TransactionKeys.class);
-			if (known instanceof TransactionKeys keys) {
-				return keys;
-			}
-			TransactionKeys keys = new TransactionKeys();
-			keys.resume();
-			TransactionSynchronizationManager.registerSynchronization(keys);
-			return keys;
+		private TransactionKeys() {
+			super(TransactionKeys.class);
 		}
 
 		// Other synchronizations may begin a transaction after completion, in which this
@@ -123,16 +116,6 @@ final class ClaimedExecution implements IdempotentExecution {
 		@Override
 		public int getOrder() {
 			return HIGHEST_PRECEDENCE;
-		}
-
-		@Override
-		public void suspend() {
-			TransactionSynchronizationManager.unbindResource(TransactionKeys.class);
-		}
-
-		@Override
-		public void resume() {
-			TransactionSynchronizationManager.bindResource(TransactionKeys.class, this);
 		}
 
 		@Override
@@ -149,7 +132,7 @@ final class ClaimedExecution implements IdempotentExecution {
 		// The status after a failed commit, such as a conflict, is unknown.
 		@Override
 		public void afterCompletion(int status) {
-			TransactionSynchronizationManager.unbindResourceIfPossible(TransactionKeys.class);
+			unbind();
 			if (status != STATUS_COMMITTED) {
 				putBack(0);
 			}

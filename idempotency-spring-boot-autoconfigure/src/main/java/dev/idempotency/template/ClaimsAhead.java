@@ -69,23 +69,22 @@ final class ClaimsAhead implements AutoCloseable {
 		}
 	}
 
-	@Nullable Claimed complete(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next) {
+	@Nullable Claimed complete(OwnedClaim claim, IdempotentOperation next) {
 		ClaimRequest request = next.newRequest();
 		long since = System.nanoTime();
-		Claim answer = this.settlements.completeAndClaim(claim, result, next, request);
-		if (answer instanceof Claim.Completed completed) {
-			this.cache.add(next, completed.result());
-			return new Claimed(next, request, completed, since);
-		}
-		if (answer instanceof Claim.Stale) {
-			return new Claimed(next, request, answer, since);
-		}
-		if (!(answer instanceof Claim.Acquired)) {
+		Claim answer = this.settlements.completeAndClaim(claim, next, request);
+		if (answer == null) {
 			return null;
 		}
 		Claimed claimed = new Claimed(next, request, answer, since);
-		this.unused.put(request.token(), claimed);
-		return claimed;
+		if (answer instanceof Claim.Acquired) {
+			this.unused.put(request.token(), claimed);
+			return claimed;
+		}
+		if (answer instanceof Claim.Completed completed) {
+			this.cache.add(next, completed.result());
+		}
+		return (answer instanceof Claim.Completed || answer instanceof Claim.Stale) ? claimed : null;
 	}
 
 	// Take a claim in order to use it. Another answer is used only for a short time,

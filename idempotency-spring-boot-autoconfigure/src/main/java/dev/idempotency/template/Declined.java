@@ -60,10 +60,6 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 				+ " that the handler declares. Decline it with a body of that type, or without a body";
 	}
 
-	static @Nullable OperationDeclinedException in(@Nullable Throwable error) {
-		return (ExceptionCauses.ofHandler(error) instanceof OperationDeclinedException declined) ? declined : null;
-	}
-
 	// Return a handler that returns a decline instead of throwing it.
 	static <E extends Throwable> Handler<Object, E> returning(Handler<?, E> handler, ResultCodec<?> codec) {
 		return () -> {
@@ -88,13 +84,15 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 			catch (OperationDeclinedException ex) {
 				return CompletableFuture.completedFuture(of(ex, codec));
 			}
-			return (stage != null) ? Futures.convert(stage, (result, error) -> {
-				OperationDeclinedException declined = in(error);
-				if (declined == null && error != null) {
-					throw error;
-				}
-				return (declined != null) ? of(declined, codec) : result;
-			}) : null;
+			return Futures.convert((stage != null) ? stage : CompletableFuture.<T>completedFuture(null),
+					(result, error) -> {
+						OperationDeclinedException declined = (ExceptionCauses
+							.ofHandler(error) instanceof OperationDeclinedException found) ? found : null;
+						if (declined == null && error != null) {
+							throw error;
+						}
+						return (declined != null) ? of(declined, codec) : result;
+					});
 		};
 	}
 
@@ -128,12 +126,12 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 	}
 
 	static @Nullable String reason(byte[] stored) {
-		return OutcomeMark.DECLINED.isOn(stored) ? Content.of(stored).reason() : null;
+		return OutcomeMark.DECLINED.isOn(stored) ? parse(stored).reason() : null;
 	}
 
 	static byte @Nullable [] content(byte[] stored) {
 		if (OutcomeMark.DECLINED.isOn(stored)) {
-			return Content.of(stored).body();
+			return parse(stored).bytes();
 		}
 		return OutcomeMark.RESULT.isOn(stored) ? OutcomeMark.RESULT.remove(stored) : stored;
 	}
@@ -141,6 +139,16 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 	// Return the bytes of a decline whose reason and body must not be stored.
 	static byte[] withoutContent() {
 		return new Declined(NOT_STORED, null, null, null).write();
+	}
+
+	// The body is left in its bytes.
+	private static Declined parse(byte[] stored) {
+		ByteBuffer buffer = ByteBuffer.wrap(stored).position(OutcomeMark.LENGTH);
+		boolean hasBody = buffer.get() == 1;
+		byte[] text = new byte[buffer.getInt()];
+		buffer.get(text);
+		byte[] body = hasBody ? Arrays.copyOfRange(stored, buffer.position(), stored.length) : null;
+		return new Declined(new String(text, StandardCharsets.UTF_8), null, body, null);
 	}
 
 	private byte[] write() {
@@ -156,38 +164,9 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 		return buffer.array();
 	}
 
-	// The components of a record would be compared by the identity of the array.
-	@Override
-	public boolean equals(@Nullable Object other) {
-		return other instanceof Declined declined && this.reason.equals(declined.reason)
-				&& Objects.equals(this.body, declined.body) && Arrays.equals(this.bytes, declined.bytes);
-	}
-
-	@Override
-	public int hashCode() {
-		return this.reason.hashCode();
-	}
-
 	@Override
 	public String toString() {
 		return "Declined";
-	}
-
-	private record Content(String reason, byte @Nullable [] body) {
-
-		static Content of(byte[] stored) {
-			ByteBuffer buffer = ByteBuffer.wrap(stored).position(OutcomeMark.LENGTH);
-			boolean hasBody = buffer.get() == 1;
-			byte[] text = new byte[buffer.getInt()];
-			buffer.get(text);
-			byte[] body = null;
-			if (hasBody) {
-				body = new byte[buffer.remaining()];
-				buffer.get(body);
-			}
-			return new Content(new String(text, StandardCharsets.UTF_8), body);
-		}
-
 	}
 
 	private record OutcomeCodec<T>(ResultCodec<T> codec) implements ResultCodec<Object> {
@@ -205,9 +184,9 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 		@Override
 		public @Nullable Object read(byte[] stored) {
 			if (OutcomeMark.DECLINED.isOn(stored)) {
-				Content content = Content.of(stored);
-				return new Declined(content.reason(), (content.body() != null) ? this.codec.read(content.body()) : null,
-						content.body(), null);
+				Declined declined = parse(stored);
+				byte[] body = declined.bytes();
+				return new Declined(declined.reason(), (body != null) ? this.codec.read(body) : null, body, null);
 			}
 			return this.codec.read(Objects.requireNonNull(content(stored)));
 		}

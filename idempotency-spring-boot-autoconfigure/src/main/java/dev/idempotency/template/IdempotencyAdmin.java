@@ -8,7 +8,6 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
-import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -98,7 +97,7 @@ public final class IdempotencyAdmin {
 	 */
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
 		return records().flatMap((records) -> records.result(key))
-			.map((stored) -> this.results.fromStored(key, stored))
+			.map((stored) -> this.results.fromStored(key, key, stored))
 			.map((outcome) -> new StoredOutcome(Declined.reason(outcome), Declined.content(outcome)));
 	}
 
@@ -118,7 +117,7 @@ public final class IdempotencyAdmin {
 
 	private boolean isDeclined(IdempotencyKey key, byte @Nullable [] stored) {
 		try {
-			return stored != null && Declined.reason(this.results.fromStored(key, stored)) != null;
+			return stored != null && Declined.reason(this.results.fromStored(key, key, stored)) != null;
 		}
 		catch (IdempotencyResultUnreadableException ex) {
 			return false;
@@ -303,7 +302,7 @@ public final class IdempotencyAdmin {
 	private static String describe(Selection selection) {
 		return "records in scope '" + selection.scope() + "'"
 				+ (selection.keyPrefix().isEmpty() ? ""
-						: " with keys that begin with '" + selection.keyPrefix().replaceAll("\\p{Cntrl}", "?") + "'")
+						: " with keys that begin with '" + plain(selection.keyPrefix()) + "'")
 				+ ((selection.createdFrom() != null) ? " created from " + selection.createdFrom() : "")
 				+ ((selection.createdBefore() != null) ? " created before " + selection.createdBefore() : "");
 	}
@@ -365,14 +364,9 @@ public final class IdempotencyAdmin {
 		}
 
 		private List<IdempotencyKey> withoutPending(List<IdempotencyRecord> page) {
-			Set<IdempotencyKey> unrecorded = this.force ? Set.of()
-					: IdempotencyAdmin.this.settlements.completions()
-						.stream()
-						.map((claim) -> claim.operation().key())
-						.collect(Collectors.toSet());
 			List<IdempotencyKey> keys = page.stream()
 				.map(IdempotencyRecord::key)
-				.filter((key) -> !unrecorded.contains(key))
+				.filter((key) -> this.force || !IdempotencyAdmin.this.settlements.hasCompletion(key))
 				.toList();
 			this.pending += page.size() - keys.size();
 			return keys;

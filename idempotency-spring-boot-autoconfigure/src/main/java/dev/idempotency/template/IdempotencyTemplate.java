@@ -411,7 +411,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			if (!mayFailOpen || invocation.isStarted()) {
 				throw ex;
 			}
-			return AsyncSettlements.unprotected(invocation.runUnprotected());
+			return AsyncSettlements.unprotected(Objects.requireNonNull(invocation.runUnprotected()));
 		}
 	}
 
@@ -470,12 +470,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private void executeAll(BatchRun<?> run, TransactionBoundary boundary) {
 		try {
-			run.replayFrom(this.cache::find);
+			run.replayFrom((index, operation) -> this.cache.find(operation));
 			if (run.mode() == Mode.LEASED) {
 				leased().executeAll(run, boundary);
 			}
 			else {
-				transactional().executeAll(run, boundary);
+				transactional().executeAll(run, boundary, true);
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -495,7 +495,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				run.runUnprotected();
 			}
 			else {
-				transactional().executeAllUnprotected(run, boundary);
+				transactional().executeAll(run, boundary, false);
 			}
 			run.markUnprotected();
 		}

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,12 @@ import dev.idempotency.template.OperationObserver.Outcome;
  * @param <E> the type of the exception that the handler throws
  */
 final class Invocation<T, E extends Throwable> {
+
+	private static final Map<Class<?>, Outcome> OUTCOMES = Map.of(OperationInProgressException.class,
+			Outcome.IN_PROGRESS, OperationLostException.class, Outcome.LOST, IdempotencyVersionStaleException.class,
+			Outcome.STALE, IdempotencyRecordUnreadableException.class, Outcome.UNREADABLE,
+			IdempotencyStoreUnavailableException.class, Outcome.UNAVAILABLE, IdempotencyStoreRefusedException.class,
+			Outcome.REFUSED);
 
 	private final IdempotentOperation operation;
 
@@ -147,25 +154,8 @@ final class Invocation<T, E extends Throwable> {
 	}
 
 	static Outcome outcome(Throwable error) {
-		if (error instanceof OperationInProgressException) {
-			return Outcome.IN_PROGRESS;
-		}
-		if (error instanceof OperationLostException) {
-			return Outcome.LOST;
-		}
-		if (error instanceof IdempotencyVersionStaleException) {
-			return Outcome.STALE;
-		}
-		if (error instanceof IdempotencyRecordUnreadableException) {
-			return Outcome.UNREADABLE;
-		}
-		if (error instanceof IdempotencyStoreUnavailableException) {
-			return Outcome.UNAVAILABLE;
-		}
-		if (error instanceof IdempotencyStoreRefusedException) {
-			return Outcome.REFUSED;
-		}
-		return (error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED;
+		return OUTCOMES.getOrDefault(error.getClass(),
+				(error instanceof OperationRejectedException) ? Outcome.REJECTED : Outcome.FAILED);
 	}
 
 }

@@ -1,8 +1,6 @@
 package dev.idempotency.template;
 
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,8 +22,6 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
@@ -208,19 +204,14 @@ final class LeasedBatch<T> {
 	private Map<Integer, ClaimRequest> claimEach(Map<Integer, ClaimRequest> requests) {
 		Map<Integer, ClaimRequest> behind = new LinkedHashMap<>();
 		requests.forEach((index, request) -> {
-			Item item = this.plan.item(index);
-			if (this.plan.isLaneBlocked(index)) {
+			IdempotentOperation operation = operation(index);
+			boolean asked = this.plan.claimOne(index, () -> {
+				this.calls.permit(operation);
+				return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
+			});
+			if (!asked) {
 				behind.put(index, request);
-				item.leaveOut(null);
-				return;
-			}
-			try {
-				this.calls.permit(item.operation());
-				item.setClaim(this.calls.call(StoreCall.CLAIM, item.operation(), () -> this.store.claim(request)));
-			}
-			catch (OperationInProgressException | IdempotencyRecordUnreadableException
-					| IdempotencyStoreRefusedException ex) {
-				item.setClaimFailure(ex);
+				this.plan.item(index).leaveOut(null);
 			}
 		});
 		return behind;
@@ -253,29 +244,22 @@ final class LeasedBatch<T> {
 			return;
 		}
 		int now = (this.deferral != null) ? due.size() : this.run.completed(due.size());
-		settle(due, values, now);
-		// Behind a deferral, the handler could run again.
-		if (this.deferral == null) {
-			due.subList(0, now)
-				.stream()
-				.filter(this.rejections::containsKey)
-				.findFirst()
-				.ifPresent((index) -> this.plan.reject(index, Objects.requireNonNull(this.rejections.get(index))));
-		}
-	}
-
-	private void settle(List<Integer> due, List<@Nullable T> values, int now) {
-		List<Integer> behind = due.subList(now, due.size());
-		complete(due.subList(0, now), values.subList(0, now));
-		if (behind.isEmpty()) {
-			return;
-		}
-		if (due.subList(0, now).stream().noneMatch((index) -> this.plan.item(index).isBlocked())) {
-			deferEach(behind, values.subList(now, due.size()));
+		List<Integer> first = due.subList(0, now);
+		List<Integer> later = due.subList(now, due.size());
+		complete(first, values.subList(0, now));
+		if (first.stream().noneMatch((index) -> this.plan.item(index).isBlocked())) {
+			deferEach(later, values.subList(now, due.size()));
 		}
 		else {
 			// They are redelivered behind the blocked item, and must not run again.
-			complete(behind, values.subList(now, due.size()));
+			complete(later, values.subList(now, due.size()));
+		}
+		// Behind a deferral, the handler could run again.
+		if (this.deferral == null) {
+			first.stream()
+				.filter(this.rejections::containsKey)
+				.findFirst()
+				.ifPresent((index) -> this.plan.reject(index, Objects.requireNonNull(this.rejections.get(index))));
 		}
 	}
 
@@ -289,99 +273,88 @@ final class LeasedBatch<T> {
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		int done = (position >= 0) ? position : this.run.finished();
 		List<Integer> before = due.subList(0, done);
-		if (this.allOrNothing && !this.run.isCommitted(error)) {
+		if (this.allOrNothing && !this.run.handler().isCommitted(error)) {
 			// Their effects are rolled back with the transaction.
 			release(before);
 		}
 		else {
 			complete(before, this.run.valuesBefore(done));
 		}
-		if (position < 0) {
-			List<Integer> rest = due.subList(done, due.size());
-			if (blocked != null) {
-				release(rest);
-				this.plan.undone(rest, blocked);
-			}
-			else {
-				fail(rest, error);
-				this.plan.fail(-1, error);
-			}
-			return;
-		}
+		List<Integer> rest = due.subList(done, due.size());
+		// Without a position, the handler has failed at all of them.
+		List<Integer> failed = (position < 0) ? rest : rest.subList(0, 1);
 		if (blocked != null) {
-			release(due.subList(position, due.size()));
-			this.plan.undone(due.get(position), blocked);
+			release(rest);
+			this.plan.undone(failed, blocked);
 			return;
 		}
-		fail(due.subList(position, position + 1), error);
-		release(due.subList(position + 1, due.size()));
-		this.plan.fail(due.get(position), error);
+		fail(failed, error);
+		release(rest.subList(failed.size(), rest.size()));
+		this.plan.fail((position < 0) ? -1 : due.get(position), error);
 	}
 
 	private void complete(List<Integer> done, List<@Nullable T> values) {
-		Map<Integer, byte @Nullable []> results = done(done, values);
-		if (results.isEmpty()) {
-			return;
+		List<Integer> mine = done(done, values);
+		if (this.deferral != null && !mine.isEmpty()) {
+			defer(this.deferral, mine);
 		}
-		List<Integer> mine = List.copyOf(results.keySet());
-		List<byte @Nullable []> stored = new ArrayList<>(results.values());
-		if (this.deferral != null) {
-			defer(this.deferral, mine, stored);
-			return;
-		}
-		try {
-			lost(mine, this.settlements.complete(this.run.subject(mine), claims(mine), stored));
-		}
-		catch (OperationBlockedException ex) {
-			this.plan.undone(mine, ex);
+		else if (!mine.isEmpty()) {
+			try {
+				this.settlements.complete(this.run.subject(mine), claims(mine));
+				undoLost(mine);
+			}
+			catch (OperationBlockedException ex) {
+				this.plan.undone(mine, ex);
+			}
 		}
 	}
 
 	// The output of an item that another owner has taken over must not be committed. Its
 	// claim is deferred with the others, so that the commit is refused even if the caller
 	// ignores the loss, and no key is free before its effect is rolled back.
-	private void defer(Deferral receiver, List<Integer> mine, List<byte @Nullable []> results) {
+	private void defer(Deferral receiver, List<Integer> mine) {
 		mine.stream().filter((index) -> claim(index).execution().ownershipLost()).forEach(this::lost);
 		List<OwnedClaim> claims = claims(mine);
 		mine.forEach(this.owned::remove);
-		receiver.defer(new PendingCompletion(this.settlements, claims, results, this.run.deferReport()));
+		receiver.defer(new PendingCompletion(this.settlements, claims, this.run.deferReport()));
 	}
 
 	// A loss of ownership shows when the completion is recorded.
 	private void deferEach(List<Integer> done, List<@Nullable T> values) {
-		Map<Integer, byte @Nullable []> results = done(done, values);
-		List<PendingCompletion> pending = new ArrayList<>(results.size());
-		results.forEach((index, result) -> {
-			pending.add(new PendingCompletion(this.settlements, claims(List.of(index)),
-					Collections.singletonList(result), this.run.deferReport(index)));
-			this.owned.remove(index);
-		});
-		if (!pending.isEmpty()) {
-			this.run.defer(List.copyOf(results.keySet()), pending);
+		List<Integer> mine = done(done, values);
+		if (!mine.isEmpty()) {
+			this.run.handler()
+				.defer(mine,
+						mine.stream()
+							.map((index) -> new PendingCompletion(this.settlements, claims(List.of(index)),
+									this.run.deferReport(index)))
+							.toList());
+			mine.forEach(this.owned::remove);
 		}
 	}
 
-	// Returns the results to be stored, by the index of their item.
-	private Map<Integer, byte @Nullable []> done(List<Integer> done, List<@Nullable T> values) {
-		Map<Integer, byte @Nullable []> results = new LinkedHashMap<>();
+	// Returns those of the items that have a claim.
+	private List<Integer> done(List<Integer> done, List<@Nullable T> values) {
 		for (int i = 0; i < done.size(); i++) {
 			int index = done.get(i);
-			if (this.owned.containsKey(index)) {
+			OwnedClaim claim = this.owned.get(index);
+			if (claim != null) {
 				Written written = this.run.write(index, values.get(i));
-				results.put(index, written.bytes());
+				claim.setResult(written.bytes());
 				if (written.rejection() != null) {
 					this.rejections.put(index, written.rejection());
 				}
 			}
 			this.plan.done(index, values.get(i));
 		}
-		return results;
+		return owned(done);
 	}
 
 	private void fail(List<Integer> failed, Throwable error) {
 		List<Integer> mine = owned(failed);
 		if (!mine.isEmpty()) {
-			lost(mine, this.settlements.fail(this.run.subject(mine), claims(mine), error));
+			this.settlements.fail(this.run.subject(mine), claims(mine), error);
+			undoLost(mine);
 		}
 	}
 
@@ -404,12 +377,8 @@ final class LeasedBatch<T> {
 		return Objects.requireNonNull(this.owned.get(index));
 	}
 
-	private void lost(List<Integer> mine, List<Settlement> settlements) {
-		for (int i = 0; i < mine.size(); i++) {
-			if (settlements.get(i) == Settlement.LOST) {
-				lost(mine.get(i));
-			}
-		}
+	private void undoLost(List<Integer> mine) {
+		mine.stream().filter((index) -> claim(index).isLost()).forEach(this::lost);
 	}
 
 	private void lost(int index) {

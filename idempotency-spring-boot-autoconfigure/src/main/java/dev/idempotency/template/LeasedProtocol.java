@@ -1,7 +1,7 @@
 package dev.idempotency.template;
 
-import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -95,19 +95,18 @@ final class LeasedProtocol {
 		try {
 			T result = run(invocation, owned);
 			Written written = this.results.write(operation, result, codec);
-			byte[] bytes = written.bytes();
+			owned.setResult(written.bytes());
 			if (deferral != null && deferral.isNeeded()
 					&& (written.rejection() == null || deferral.isTransactional())) {
 				if (owned.execution().ownershipLost()) {
 					// The output of this execution must not be committed.
 					throw Settlements.logged(owned.lost());
 				}
-				deferral.defer(new PendingCompletion(this.settlements, List.of(owned), Collections.singletonList(bytes),
-						invocation.deferReport()));
+				deferral.defer(new PendingCompletion(this.settlements, List.of(owned), invocation.deferReport()));
 				deferred = true;
 			}
-			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed, bytes)) {
-				this.settlements.complete(owned, bytes);
+			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed)) {
+				this.settlements.complete(owned);
 			}
 			if (written.rejection() != null) {
 				throw written.rejection();
@@ -131,9 +130,8 @@ final class LeasedProtocol {
 		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean running = false;
 		try {
-			CompletionStage<T> stage = run(invocation, owned);
-			CompletableFuture<IdempotentResult<T>> result = this.asynchronous
-				.settle((stage != null) ? stage : CompletableFuture.completedFuture(null), owned, codec);
+			CompletionStage<T> stage = Objects.requireNonNull(run(invocation, owned));
+			CompletableFuture<IdempotentResult<T>> result = this.asynchronous.settle(stage, owned, codec);
 			running = true;
 			return result;
 		}
@@ -178,10 +176,10 @@ final class LeasedProtocol {
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
 		TransactionCompletions transaction = currentTransaction(boundary);
 		if (transaction != null) {
-			run.replayFrom(transaction::find);
+			run.replayFrom((index, operation) -> transaction.find(operation));
 		}
 		else {
-			run.replayFromHandler();
+			run.replayFrom(run.handler()::known);
 		}
 		Deferral deferral = (transaction != null) ? transaction : boundary.deferral();
 		new LeasedBatch<>(this.store, this.calls, this.cache, this.settlements, run, deferral,

@@ -6,6 +6,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
@@ -105,13 +106,10 @@ final class Leases implements AutoCloseable {
 		}
 		// Leases that are almost due are renewed too,
 		// so that all are due together next time.
-		List<OwnedClaim> due = claims().filter((claim) -> claim.hasPassed(now, CHECKS)).toList();
-		List<OwnedClaim> together = due.stream().filter((claim) -> !claim.isRenewedAlone()).toList();
-		List<OwnedClaim> alone = due.stream().filter(OwnedClaim::isRenewedAlone).toList();
-		if (!together.isEmpty()) {
-			renewTogether(together, now);
-		}
-		renewEach(alone, now);
+		Map<Boolean, List<OwnedClaim>> due = claims().filter((claim) -> claim.hasPassed(now, CHECKS))
+			.collect(Collectors.partitioningBy(OwnedClaim::isRenewedAlone));
+		renewTogether(due.getOrDefault(false, List.of()), now);
+		renewEach(due.getOrDefault(true, List.of()), now);
 	}
 
 	private Stream<OwnedClaim> claims() {
@@ -119,6 +117,9 @@ final class Leases implements AutoCloseable {
 	}
 
 	private void renewTogether(List<OwnedClaim> due, long now) {
+		if (due.isEmpty()) {
+			return;
+		}
 		List<ClaimRequest> claims = due.stream().map(OwnedClaim::request).toList();
 		List<Settlement> answers;
 		try {

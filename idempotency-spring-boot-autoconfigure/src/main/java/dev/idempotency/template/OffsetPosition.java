@@ -20,7 +20,12 @@ import dev.idempotency.store.OffsetMark;
 @Internal
 public record OffsetPosition(String topic, int partition, long offset, TopicIdentity identity) {
 
-	OffsetMark mark(String scope) {
+	/**
+	 * Return the mark that an operation at this position raises.
+	 * @param scope the scope of its key
+	 * @return the mark
+	 */
+	public OffsetMark mark(String scope) {
 		return new OffsetMark(scope, this.topic, this.identity.get(), this.partition, this.offset);
 	}
 

@@ -15,17 +15,11 @@ import dev.idempotency.template.OperationObserver.HandledOperation;
 /**
  * Calls all {@link OperationContext contexts}, and logs and drops their exceptions.
  */
-final class OperationContexts {
+record OperationContexts(List<OperationContext> contexts) {
 
 	static final OpenContext NONE = new AllOpen(List.of());
 
 	private static final Log logger = LogFactory.getLog(OperationContexts.class);
-
-	private final List<OperationContext> contexts;
-
-	OperationContexts(List<OperationContext> contexts) {
-		this.contexts = contexts;
-	}
 
 	OpenContext begin(IdempotentOperation operation) {
 		return this.contexts.isEmpty() ? NONE : open((context) -> context.begin(operation));

@@ -48,7 +48,13 @@ final class OwnedClaim {
 
 	private volatile boolean renewedAlone;
 
-	private volatile @Nullable Ending ending;
+	// The following two are set by the thread that settles, before the kind of the
+	// settlement.
+	private byte @Nullable [] result;
+
+	private @Nullable Failure failure;
+
+	private volatile @Nullable StoreCall ending;
 
 	private volatile @Nullable Consumer<Settlement> lateObserver;
 
@@ -103,6 +109,10 @@ final class OwnedClaim {
 		};
 	}
 
+	boolean isLost() {
+		return this.state == State.LOST;
+	}
+
 	void markRenewed(long now) {
 		this.renewedAt = now;
 	}
@@ -120,18 +130,33 @@ final class OwnedClaim {
 		return now - this.renewedAt >= this.request.lease().toNanos() / divisor;
 	}
 
-	void beginSettling(Ending how) {
+	byte @Nullable [] result() {
+		return this.result;
+	}
+
+	void setResult(byte @Nullable [] result) {
+		this.result = result;
+	}
+
+	Failure failure() {
+		return Objects.requireNonNull(this.failure);
+	}
+
+	void setFailure(Failure failure) {
+		this.failure = failure;
+	}
+
+	void beginSettling(StoreCall how) {
 		this.ending = how;
 		this.state = State.SETTLING;
 	}
 
-	Ending ending() {
+	StoreCall ending() {
 		return Objects.requireNonNull(this.ending, "The claim is not being settled");
 	}
 
 	boolean isCompletion() {
-		Ending how = this.ending;
-		return how != null && how.call() == StoreCall.COMPLETE;
+		return this.ending == StoreCall.COMPLETE;
 	}
 
 	// Without a record in the store another consumer could claim the key.
@@ -162,8 +187,7 @@ final class OwnedClaim {
 	}
 
 	boolean isRelease() {
-		Ending how = this.ending;
-		return how != null && how.call() == StoreCall.RELEASE;
+		return this.ending == StoreCall.RELEASE;
 	}
 
 	// Set the observer of a settlement that becomes pending and ends later.
@@ -220,23 +244,8 @@ final class OwnedClaim {
 
 	@Override
 	public String toString() {
-		Ending how = this.ending;
-		return (how != null) ? how.call().name().toLowerCase(Locale.ROOT) + " of " + this.operation
-				: this.operation.toString();
-	}
-
-	record Ending(StoreCall call, byte @Nullable [] result, @Nullable Failure failure) {
-
-		static final Ending RELEASED = new Ending(StoreCall.RELEASE, null, null);
-
-		static Ending completed(byte @Nullable [] result) {
-			return new Ending(StoreCall.COMPLETE, result, null);
-		}
-
-		static Ending failed(Failure failure) {
-			return new Ending(StoreCall.FAIL, null, failure);
-		}
-
+		StoreCall how = this.ending;
+		return ((how != null) ? how.name().toLowerCase(Locale.ROOT) + " of " : "") + this.operation;
 	}
 
 	private enum State {

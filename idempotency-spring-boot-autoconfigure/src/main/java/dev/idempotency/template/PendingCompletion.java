@@ -1,6 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
@@ -12,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Internal;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver.Outcome;
 
@@ -34,28 +32,22 @@ public final class PendingCompletion {
 
 	private final List<OwnedClaim> claims;
 
-	private final List<byte @Nullable []> results;
-
-	// The completions that this one joins. Each reports its own outcome.
-	private final List<PendingCompletion> joined;
+	// This completion, or those that it joins. Each reports its own outcome.
+	private final List<PendingCompletion> parts;
 
 	private @Nullable Consumer<Outcome> observer;
 
-	PendingCompletion(Settlements settlements, List<OwnedClaim> claims, List<byte @Nullable []> results,
-			Consumer<Outcome> observer) {
+	PendingCompletion(Settlements settlements, List<OwnedClaim> claims, Consumer<Outcome> observer) {
 		this.settlements = settlements;
 		this.claims = claims;
-		this.results = results;
-		this.joined = List.of();
+		this.parts = List.of(this);
 		this.observer = observer;
 	}
 
-	private PendingCompletion(List<PendingCompletion> joined) {
-		this.settlements = joined.get(0).settlements;
-		this.claims = joined.stream().flatMap((completion) -> completion.claims.stream()).toList();
-		this.results = new ArrayList<>();
-		joined.forEach((completion) -> this.results.addAll(completion.results));
-		this.joined = joined;
+	private PendingCompletion(List<PendingCompletion> parts) {
+		this.settlements = parts.get(0).settlements;
+		this.claims = parts.stream().flatMap((completion) -> completion.claims.stream()).toList();
+		this.parts = parts;
 	}
 
 	/**
@@ -80,12 +72,10 @@ public final class PendingCompletion {
 	 * exactly this fingerprint and version
 	 */
 	public Claim.@Nullable Completed find(IdempotentOperation operation) {
-		for (int i = 0; i < this.claims.size(); i++) {
-			OwnedClaim claim = this.claims.get(i);
-			ClaimRequest request = claim.request();
+		for (OwnedClaim claim : this.claims) {
 			if (!claim.execution().ownershipLost() && claim.operation().isSameAs(operation)
-					&& Arrays.equals(request.fingerprint(), operation.fingerprint())) {
-				return new Claim.Completed(this.results.get(i));
+					&& Arrays.equals(claim.request().fingerprint(), operation.fingerprint())) {
+				return new Claim.Completed(claim.result());
 			}
 		}
 		return null;
@@ -99,26 +89,16 @@ public final class PendingCompletion {
 	 * @return {@link Settlement#LOST} if another owner has taken one of them over
 	 */
 	public Settlement complete() {
-		Settlement settlement = record();
-		this.joined.forEach((part) -> part.report(part.outcome()));
-		report(settlement);
-		return settlement;
-	}
-
-	private Settlement record() {
 		try {
-			List<Settlement> answers = this.settlements.complete(this, this.claims, this.results);
-			for (int i = 0; i < answers.size(); i++) {
-				if (answers.get(i) == Settlement.LOST) {
-					Settlements.logged(this.claims.get(i).lost());
-				}
-			}
-			return answers.contains(Settlement.LOST) ? Settlement.LOST : Settlement.SETTLED;
+			this.settlements.complete(this, this.claims);
+			this.claims.stream().filter(OwnedClaim::isLost).forEach((claim) -> Settlements.logged(claim.lost()));
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("The completion is pending and is retried", ex);
-			return Settlement.SETTLED;
 		}
+		this.parts
+			.forEach((part) -> part.report((part.outcome() == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED));
+		return (outcome() == Settlement.LOST) ? Settlement.LOST : Settlement.SETTLED;
 	}
 
 	/**
@@ -127,7 +107,7 @@ public final class PendingCompletion {
 	 */
 	public void release() {
 		this.settlements.release(this, this.claims);
-		reportFailure();
+		this.parts.forEach((part) -> part.report(Outcome.FAILED));
 	}
 
 	/**
@@ -136,16 +116,7 @@ public final class PendingCompletion {
 	 */
 	public void abandon() {
 		this.claims.forEach(this.settlements::leave);
-		reportFailure();
-	}
-
-	private void reportFailure() {
-		this.joined.forEach((part) -> part.report(Outcome.FAILED));
-		report(Outcome.FAILED);
-	}
-
-	private void report(@Nullable Settlement settlement) {
-		report((settlement == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED);
+		this.parts.forEach((part) -> part.report(Outcome.FAILED));
 	}
 
 	private void report(Outcome outcome) {

@@ -2,11 +2,9 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -33,7 +31,6 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.template.OwnedClaim.Ending;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
@@ -116,33 +113,31 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	List<Settlement> complete(Object subject, List<OwnedClaim> claims, List<byte @Nullable []> results) {
-		for (int i = 0; i < claims.size(); i++) {
-			claims.get(i).beginSettling(Ending.completed(results.get(i)));
-		}
-		return settle(StoreCall.COMPLETE, subject, claims);
+	// The outcome is that of each claim.
+	void complete(Object subject, List<OwnedClaim> claims) {
+		settle(StoreCall.COMPLETE, subject, claims);
 	}
 
-	void complete(OwnedClaim claim, byte @Nullable [] result) {
-		claim.beginSettling(Ending.completed(result));
-		if (settle(StoreCall.COMPLETE, claim.operation(), List.of(claim)).get(0) == Settlement.LOST) {
+	void complete(OwnedClaim claim) {
+		complete(claim.operation(), List.of(claim));
+		if (claim.isLost()) {
 			throw logged(claim.lost());
 		}
 	}
 
 	// Record a completion, and claim the key of another operation with the same call
 	// of the store. If the call fails, the completion is recorded alone.
-	@Nullable Claim completeAndClaim(OwnedClaim claim, byte @Nullable [] result, IdempotentOperation next, ClaimRequest request) {
-		claim.beginSettling(Ending.completed(result));
+	@Nullable Claim completeAndClaim(OwnedClaim claim, IdempotentOperation next, ClaimRequest request) {
+		claim.beginSettling(StoreCall.COMPLETE);
 		CompletionAndClaim answer;
 		try {
 			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
-					() -> this.store.completeAndClaim(new Completion(claim.request(), result), request));
+					() -> this.store.completeAndClaim(new Completion(claim.request(), claim.result()), request));
 		}
 		catch (OperationBlockedException | Error ex) {
 			logger.debug("A completion is repeated without the claim of " + next, ex);
 			try {
-				complete(claim, result);
+				complete(claim);
 			}
 			finally {
 				releaseLater(next, request);
@@ -157,47 +152,39 @@ final class Settlements implements AutoCloseable {
 			releaseLater(next, request);
 		}
 		// Its repetition restores a forgotten claim, and reports a lost one.
-		complete(claim, result);
+		complete(claim);
 		return null;
 	}
 
 	// Record the failure of a handler. It is retried while the store is unavailable.
-	List<Settlement> fail(Object subject, List<OwnedClaim> claims, Throwable error) {
-		Ending failed = Ending.failed(this.failures.apply(error));
-		claims.forEach((claim) -> claim.beginSettling(failed));
-		return settleOrRetry(StoreCall.FAIL, subject, claims);
+	void fail(Object subject, List<OwnedClaim> claims, Throwable error) {
+		Failure failure = this.failures.apply(error);
+		claims.forEach((claim) -> claim.setFailure(failure));
+		settle(StoreCall.FAIL, subject, claims);
 	}
 
 	void fail(OwnedClaim claim, Throwable error) {
-		if (fail(claim.operation(), List.of(claim), error).get(0) == Settlement.LOST) {
+		fail(claim.operation(), List.of(claim), error);
+		if (claim.isLost()) {
 			throw logged(claim.lost(error));
 		}
 	}
 
 	// Release keys. Another owner may have one of them by now.
 	void release(Object subject, List<OwnedClaim> claims) {
-		claims.forEach((claim) -> claim.beginSettling(Ending.RELEASED));
-		settleOrRetry(StoreCall.RELEASE, subject, claims);
+		settle(StoreCall.RELEASE, subject, claims);
 	}
 
 	// Release a key as soon as the store is available. It is unknown whether the key
 	// was acquired.
 	void releaseLater(IdempotentOperation operation, ClaimRequest request) {
 		OwnedClaim uncertain = new OwnedClaim(operation, request, new Claim.Acquired(0, 0), System.nanoTime());
-		uncertain.beginSettling(Ending.RELEASED);
+		uncertain.beginSettling(StoreCall.RELEASE);
 		retryLater(uncertain);
 	}
 
-	private List<Settlement> settleOrRetry(StoreCall call, Object subject, List<OwnedClaim> claims) {
-		try {
-			return settle(call, subject, claims);
-		}
-		catch (OperationBlockedException ex) {
-			return Collections.nCopies(claims.size(), Settlement.SETTLED);
-		}
-	}
-
-	private List<Settlement> settle(StoreCall call, Object subject, List<OwnedClaim> claims) {
+	private void settle(StoreCall call, Object subject, List<OwnedClaim> claims) {
+		claims.forEach((claim) -> claim.beginSettling(call));
 		List<Settlement> answers;
 		try {
 			answers = sendOrRestore(call, subject, claims);
@@ -215,12 +202,14 @@ final class Settlements implements AutoCloseable {
 						ex);
 			}
 			claims.forEach(this::retryLater);
-			throw ex;
+			if (call == StoreCall.COMPLETE || ex instanceof Error) {
+				throw ex;
+			}
+			return;
 		}
 		for (int i = 0; i < claims.size(); i++) {
 			ended(claims.get(i), answers.get(i));
 		}
-		return answers;
 	}
 
 	// Returns SETTLED or LOST for each claim.
@@ -257,18 +246,17 @@ final class Settlements implements AutoCloseable {
 	private List<Settlement> send(StoreCall call, List<OwnedClaim> claims) {
 		if (claims.size() == 1) {
 			OwnedClaim claim = claims.get(0);
-			Ending ending = claim.ending();
 			return List.of(switch (call) {
-				case COMPLETE -> this.store.complete(claim.request(), ending.result());
-				case FAIL -> this.store.fail(claim.request(), Objects.requireNonNull(ending.failure()));
+				case COMPLETE -> this.store.complete(claim.request(), claim.result());
+				case FAIL -> this.store.fail(claim.request(), claim.failure());
 				default -> this.store.release(claim.request());
 			});
 		}
 		List<ClaimRequest> requests = claims.stream().map(OwnedClaim::request).toList();
 		return switch (call) {
-			case COMPLETE -> this.store.completeAll(
-					claims.stream().map((claim) -> new Completion(claim.request(), claim.ending().result())).toList());
-			case FAIL -> this.store.failAll(requests, Objects.requireNonNull(claims.get(0).ending().failure()));
+			case COMPLETE -> this.store
+				.completeAll(claims.stream().map((claim) -> new Completion(claim.request(), claim.result())).toList());
+			case FAIL -> this.store.failAll(requests, claims.get(0).failure());
 			default -> this.store.releaseAll(requests);
 		};
 	}
@@ -277,7 +265,7 @@ final class Settlements implements AutoCloseable {
 		claim.end(settlement);
 		this.leases.release(claim);
 		if (claim.isCompletion() && settlement == Settlement.SETTLED) {
-			this.cache.add(claim.operation(), claim.ending().result());
+			this.cache.add(claim.operation(), claim.result());
 		}
 	}
 
@@ -312,7 +300,9 @@ final class Settlements implements AutoCloseable {
 	}
 
 	boolean hasCompletion(IdempotencyKey key) {
-		return completions().stream().anyMatch((claim) -> claim.operation().key().equals(key));
+		return this.pending.values()
+			.stream()
+			.anyMatch((claim) -> claim.isCompletion() && claim.operation().key().equals(key));
 	}
 
 	boolean isEmpty() {
@@ -362,7 +352,7 @@ final class Settlements implements AutoCloseable {
 		this.pending.values()
 			.stream()
 			.filter((claim) -> claim.operation().key().equals(operation.key()))
-			.sorted(Comparator.comparing((claim) -> claim.ending().call()))
+			.sorted(Comparator.comparing(OwnedClaim::ending))
 			.forEach((claim) -> {
 				if (claim.isCompletion()) {
 					whenStarted.run();
@@ -445,7 +435,7 @@ final class Settlements implements AutoCloseable {
 			if (!this.pending.containsKey(claim.token())) {
 				return;
 			}
-			settlement = sendOrRestore(claim.ending().call(), claim.operation(), List.of(claim)).get(0);
+			settlement = sendOrRestore(claim.ending(), claim.operation(), List.of(claim)).get(0);
 			this.pending.remove(claim.token(), claim);
 		}
 		catch (OperationBlockedException | Error ex) {

@@ -100,7 +100,7 @@ final class StoredResults {
 		}
 	}
 
-	private byte[] fromStored(IdempotencyKey key, Object subject, byte[] stored) {
+	byte[] fromStored(IdempotencyKey key, Object subject, byte[] stored) {
 		if (!OutcomeMark.TRANSFORMED.isOn(stored)) {
 			return stored;
 		}
@@ -123,10 +123,6 @@ final class StoredResults {
 							+ "send the record again",
 					ex);
 		}
-	}
-
-	byte[] fromStored(IdempotencyKey key, byte[] stored) {
-		return fromStored(key, key, stored);
 	}
 
 	Failure failure(Throwable error) {
@@ -230,10 +226,7 @@ final class StoredResults {
 	}
 
 	private @Nullable ReadCheck find(String listener, Class<?> type) {
-		Map<Class<?>, ReadCheck> types = this.listeners.get(listener);
-		if (types == null) {
-			types = this.listeners.computeIfAbsent(listener, (name) -> new ConcurrentHashMap<>());
-		}
+		Map<Class<?>, ReadCheck> types = this.listeners.computeIfAbsent(listener, (name) -> new ConcurrentHashMap<>());
 		ReadCheck check = types.get(type);
 		if (check == null && types.size() < MAX_CLASSES) {
 			check = types.computeIfAbsent(type, (any) -> new ReadCheck());

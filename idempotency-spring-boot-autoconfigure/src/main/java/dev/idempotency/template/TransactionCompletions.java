@@ -9,7 +9,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.ResourceHolderSupport;
-import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.OperationLostException;
@@ -23,7 +22,7 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  * unknown. A transaction in which another owner has taken over one of the keys is not
  * committed.
  */
-final class TransactionCompletions implements TransactionSynchronization, Deferral {
+final class TransactionCompletions extends TransactionResource implements Deferral {
 
 	private static final Log logger = LogFactory.getLog(TransactionCompletions.class);
 
@@ -37,6 +36,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	private final Map<Object, Savepoint> savepoints = new IdentityHashMap<>();
 
 	private TransactionCompletions(AsyncSettlements settlements) {
+		super(settlements);
 		this.settlements = settlements;
 	}
 
@@ -62,16 +62,9 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 	}
 
 	static @Nullable TransactionCompletions current(AsyncSettlements settlements) {
-		if (!isTransactionActive()) {
-			return null;
-		}
-		if (TransactionSynchronizationManager.getResource(settlements) instanceof TransactionCompletions known) {
-			return known;
-		}
-		TransactionCompletions completions = new TransactionCompletions(settlements);
-		completions.resume();
-		TransactionSynchronizationManager.registerSynchronization(completions);
-		return completions;
+		return isTransactionActive()
+				? current(settlements, TransactionCompletions.class, () -> new TransactionCompletions(settlements))
+				: null;
 	}
 
 	@Override
@@ -94,16 +87,6 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 			}
 		}
 		return null;
-	}
-
-	@Override
-	public void suspend() {
-		TransactionSynchronizationManager.unbindResource(this.settlements);
-	}
-
-	@Override
-	public void resume() {
-		TransactionSynchronizationManager.bindResource(this.settlements, this);
 	}
 
 	@Override
@@ -137,7 +120,7 @@ final class TransactionCompletions implements TransactionSynchronization, Deferr
 
 	@Override
 	public void afterCompletion(int status) {
-		TransactionSynchronizationManager.unbindResourceIfPossible(this.settlements);
+		unbind();
 		switch (status) {
 			case STATUS_COMMITTED -> end(this.pending, true);
 			case STATUS_ROLLED_BACK -> end(this.pending, false);

@@ -58,7 +58,7 @@ final class TransactionalBatch<T> {
 
 	private final TransactionBoundary boundary;
 
-	private final @Nullable BatchMarks marks;
+	private final OffsetClaims offsets;
 
 	// The requests of the current transaction, by the index of their item.
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
@@ -70,7 +70,7 @@ final class TransactionalBatch<T> {
 	private int writtenAt = -1;
 
 	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
-			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary, @Nullable BatchMarks marks) {
+			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary, OffsetClaims offsets) {
 		this.store = store;
 		this.calls = calls;
 		this.cache = cache;
@@ -78,7 +78,7 @@ final class TransactionalBatch<T> {
 		this.run = run;
 		this.plan = run.plan();
 		this.boundary = boundary;
-		this.marks = marks;
+		this.offsets = offsets;
 	}
 
 	void execute(boolean isProtected) {
@@ -93,27 +93,16 @@ final class TransactionalBatch<T> {
 	// The mark must not pass the items before a declined one, which run after it.
 	private void completeDeclinedPositions() {
 		List<Integer> completed = this.declinedPositions.stream().filter(this.plan::isDoneInLane).toList();
-		if (completed.isEmpty()) {
-			return;
-		}
-		try {
-			completeWithoutEffect(completed, Map.of());
-		}
-		catch (OperationBlockedException ex) {
-			this.plan.undone(completed, ex);
-		}
+		completeWithoutEffect(completed, Map.of(), completed);
 	}
 
 	// Returns whether a further transaction is needed.
 	private boolean executeOnce(boolean isProtected) {
 		TransactionStatus transaction = claim(isProtected ? this.plan.unanswered() : List.of());
-		try {
+		this.transactions.orRollback(transaction, () -> {
 			this.plan.decide();
-		}
-		catch (Throwable ex) {
-			this.transactions.rollback(transaction, ex);
-			throw ex;
-		}
+			return transaction;
+		});
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
 			this.transactions.rollback(transaction, null);
@@ -145,36 +134,30 @@ final class TransactionalBatch<T> {
 		}
 		Object asked = this.run.subject(unanswered);
 		try {
-			try {
-				if (!this.requests.isEmpty()) {
-					List<ClaimRequest> all = List.copyOf(this.requests.values());
-					// Keys with versions have records as a rule.
-					boolean known = all.stream().anyMatch((request) -> request.version() != null);
-					List<Optional<Claim>> claims = known ? claimAll(all, asked)
-							: this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all));
-					if (claims.stream().anyMatch(Optional::isEmpty)) {
-						this.transactions.rollback(transaction, null);
-						transaction = begin(asked);
-						claims = claimAll(all, asked);
-					}
-					int claim = 0;
-					for (int index : this.requests.keySet()) {
-						this.plan.item(index).setClaim(claims.get(claim++).orElseThrow());
-					}
+			if (!this.requests.isEmpty()) {
+				List<ClaimRequest> all = List.copyOf(this.requests.values());
+				// Keys with versions have records as a rule.
+				boolean known = all.stream().anyMatch((request) -> request.version() != null);
+				List<Optional<Claim>> claims = known ? claimAll(all, asked)
+						: this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all));
+				if (claims.stream().anyMatch(Optional::isEmpty)) {
+					this.transactions.rollback(transaction, null);
+					transaction = begin(asked);
+					claims = claimAll(all, asked);
 				}
-				if (!positioned.isEmpty()) {
-					marks().claim(positioned);
+				int claim = 0;
+				for (int index : this.requests.keySet()) {
+					this.plan.item(index).setClaim(claims.get(claim++).orElseThrow());
 				}
 			}
-			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
-				this.transactions.rollback(transaction, ex);
-				transaction = begin(asked);
-				this.requests.forEach(this::claimOne);
-				if (!positioned.isEmpty()) {
-					marks().claimEach(positioned);
-				}
+			if (!positioned.isEmpty()) {
+				this.offsets.claim(this.run, positioned);
 			}
 			return transaction;
+		}
+		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
+			this.transactions.rollback(transaction, ex);
+			return claimEach(positioned, asked);
 		}
 		catch (RuntimeException | Error ex) {
 			this.transactions.rollback(transaction, ex);
@@ -182,16 +165,28 @@ final class TransactionalBatch<T> {
 		}
 	}
 
+	// A concurrent transaction locks one of the keys, or the store refuses one, and the
+	// store does not name it. Only that item and the later ones of its lane are blocked.
+	private TransactionStatus claimEach(List<Integer> positioned, Object asked) {
+		TransactionStatus transaction = begin(asked);
+		return this.transactions.orRollback(transaction, () -> {
+			this.requests.forEach((index, request) -> {
+				IdempotentOperation operation = this.plan.item(index).operation();
+				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, operation,
+						() -> this.store.claimInTransaction(request, true)));
+			});
+			if (!positioned.isEmpty()) {
+				this.offsets.claimEach(this.run, positioned);
+			}
+			return transaction;
+		});
+	}
+
 	private List<Optional<Claim>> claimAll(List<ClaimRequest> all, Object asked) {
 		return this.calls.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
 			.stream()
 			.map(Optional::of)
 			.toList();
-	}
-
-	private BatchMarks marks() {
-		Assert.state(this.marks != null, "The store has no marks of offsets. Identify each operation by a key");
-		return this.marks;
 	}
 
 	private boolean isPositioned(int index) {
@@ -205,22 +200,6 @@ final class TransactionalBatch<T> {
 			throw new IllegalStateException(JOINED);
 		}
 		return transaction;
-	}
-
-	// A concurrent transaction locks one of the keys, or the store refuses one, and the
-	// store does not name it. Only that item and the later ones of its lane are blocked.
-	private void claimOne(int index, ClaimRequest request) {
-		Item item = this.plan.item(index);
-		if (this.plan.isLaneBlocked(index)) {
-			return;
-		}
-		try {
-			item.setClaim(this.calls.call(StoreCall.CLAIM, item.operation(),
-					() -> this.store.claimInTransaction(request, true)));
-		}
-		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
-			item.setClaimFailure(ex);
-		}
 	}
 
 	private boolean run(List<Integer> due, TransactionStatus transaction) {
@@ -243,11 +222,7 @@ final class TransactionalBatch<T> {
 		}
 		if (withoutEffect) {
 			this.transactions.rollback(transaction, null);
-			try {
-				completeWithoutEffect(due, completions);
-			}
-			catch (OperationBlockedException ex) {
-				this.plan.undone(due, ex);
+			if (!completeWithoutEffect(due, completions, due)) {
 				return false;
 			}
 		}
@@ -289,36 +264,38 @@ final class TransactionalBatch<T> {
 		}
 	}
 
-	// The handler requested a rollback of its
-	// writes and returned: the operations are done.
-	private void completeWithoutEffect(List<Integer> due, Map<Integer, Completion> completions) {
-		List<Integer> positioned = due.stream()
+	// The handler requested a rollback of its writes and returned: the operations are
+	// done. If that cannot be recorded, items are undone. Returns whether it is recorded.
+	private boolean completeWithoutEffect(List<Integer> done, Map<Integer, Completion> completions,
+			List<Integer> undone) {
+		List<Integer> positioned = done.stream()
 			.filter((index) -> isPositioned(index) || this.declinedPositions.contains(index))
 			.toList();
 		if (completions.isEmpty() && positioned.isEmpty()) {
-			return;
+			return true;
 		}
-		Object subject = this.run.subject(due);
-		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
+		Object subject = this.run.subject(done);
 		try {
-			if (!completions.isEmpty()) {
-				List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
-				List<Claim> claims = this.calls.call(StoreCall.CLAIM, subject,
-						() -> this.store.claimAllInTransaction(claimed, false));
-				if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
-					throw Transactions.lost(false, subject, null);
+			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
+				if (!completions.isEmpty()) {
+					List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
+					List<Claim> claims = this.calls.call(StoreCall.CLAIM, subject,
+							() -> this.store.claimAllInTransaction(claimed, false));
+					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
+						throw Transactions.lost(false, subject, null);
+					}
+					store(done, completions);
 				}
-				store(due, completions);
-			}
-			if (!positioned.isEmpty()) {
-				marks().completeWithoutEffect(positioned);
-			}
+				if (!positioned.isEmpty()) {
+					this.offsets.completeWithoutEffect(this.run, positioned);
+				}
+			});
+			return true;
 		}
-		catch (RuntimeException | Error ex) {
-			this.transactions.rollback(transaction, ex);
-			throw ex;
+		catch (OperationBlockedException ex) {
+			this.plan.undone(undone, ex);
+			return false;
 		}
-		this.transactions.commitWithoutEffect(transaction, subject);
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
@@ -330,31 +307,23 @@ final class TransactionalBatch<T> {
 
 	// The items before it run once more, because their writes were rolled back with its.
 	private boolean declined(List<Integer> due, int index, T declined) {
-		if (isPositioned(index)) {
-			this.plan.unclaim();
-			this.plan.item(index).setClaim(new Claim.Completed(this.run.writeOrFail(index, declined)));
-			this.run.markDeclined(index);
-			this.declinedPositions.add(index);
-			return true;
-		}
-		Completion completion;
+		byte[] outcome;
 		try {
-			completion = new Completion(request(index), this.run.writeOrFail(index, declined));
+			outcome = this.run.writeOrFail(index, declined);
 		}
 		catch (IdempotencyResultTooLargeException ex) {
 			this.plan.unclaim();
 			this.plan.fail(index, ex);
 			return true;
 		}
-		try {
-			completeWithoutEffect(List.of(index), Map.of(index, completion));
+		if (isPositioned(index)) {
+			this.declinedPositions.add(index);
 		}
-		catch (OperationBlockedException ex) {
-			this.plan.undone(due, ex);
+		else if (!completeWithoutEffect(List.of(index), Map.of(index, new Completion(request(index), outcome)), due)) {
 			return false;
 		}
 		this.plan.unclaim();
-		this.plan.item(index).setClaim(new Claim.Completed(completion.result()));
+		this.plan.item(index).setClaim(new Claim.Completed(outcome));
 		this.run.markDeclined(index);
 		return true;
 	}
@@ -392,7 +361,7 @@ final class TransactionalBatch<T> {
 	private void noteFailures(List<Integer> claimed, Throwable error, boolean inDoubt) {
 		List<Integer> positioned = claimed.stream().filter(this::isPositioned).toList();
 		if (!positioned.isEmpty()) {
-			marks().requireNotRaised(positioned, error, inDoubt);
+			this.offsets.requireNotRaised(this.run, positioned, error, inDoubt);
 		}
 		List<Integer> failed = claimed.stream().filter((index) -> !isPositioned(index)).toList();
 		if (failed.isEmpty()) {

@@ -1,8 +1,8 @@
 package dev.idempotency.template;
 
+import java.util.Objects;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -11,7 +11,6 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
-import org.springframework.util.Assert;
 
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
@@ -19,6 +18,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -36,8 +36,8 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * transaction. If that fails too, the database is down, and the record is redelivered. If
  * the record is found completed, the commit had succeeded.</li>
  * </ol>
- * {@link TransactionalBatch} is the same protocol for a batch, and {@link OffsetProtocol}
- * is that for operations which are recognized by their offsets.
+ * {@link TransactionalBatch} is the same protocol for a batch. An operation that is
+ * recognized by its offset has a mark instead of a record, see {@link OffsetClaims}.
  */
 final class TransactionalProtocol implements AutoCloseable {
 
@@ -57,7 +57,7 @@ final class TransactionalProtocol implements AutoCloseable {
 
 	private final StoredResults results;
 
-	private final @Nullable OffsetProtocol offsets;
+	private final OffsetClaims offsets;
 
 	// Drops the failure notes that do not fit into its queue.
 	private final ThreadPoolExecutor failureNotes;
@@ -69,9 +69,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		this.cache = cache;
 		this.transactions = transactions;
 		this.results = results;
-		this.offsets = store.offsetMarks()
-			.map((marks) -> new OffsetProtocol(marks, calls, transactions, new SkippedOffsets()))
-			.orElse(null);
+		this.offsets = new OffsetClaims(store.offsetMarks().orElse(null), calls);
 		this.failureNotes = Threads.pool(Threads.named("failure-notes"), 1, MAX_FAILURE_NOTES);
 		this.failureNotes.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
 	}
@@ -80,8 +78,7 @@ final class TransactionalProtocol implements AutoCloseable {
 			TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = invocation.operation();
 		if (operation.position() != null) {
-			Assert.state(this.offsets != null, "The store has no marks of offsets. Identify each operation by a key");
-			return this.offsets.execute(invocation, operation.position(), boundary);
+			return execute(invocation, codec, operation.position(), boundary);
 		}
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
@@ -89,8 +86,9 @@ final class TransactionalProtocol implements AutoCloseable {
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		// A key with versions has a record as a rule.
-		Claim claim = (joined || request.version() != null) ? claim(operation, request, transaction)
-				: insert(operation, request, transaction);
+		Claim claim = (joined || request.version() != null) ? claim(operation, request, transaction) : this.transactions
+			.orRollback(transaction,
+					() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null));
 		if (claim == null) {
 			// The rollback also restores the lock timeout of the transaction.
 			this.transactions.rollback(transaction, null);
@@ -98,7 +96,7 @@ final class TransactionalProtocol implements AutoCloseable {
 			claim = claim(operation, request, transaction);
 		}
 		if (claim instanceof Claim.Acquired acquired) {
-			return run(invocation, codec, request, acquired, transaction, boundary);
+			return run(invocation, codec, request, null, acquired, transaction, boundary);
 		}
 		if (!joined) {
 			this.transactions.rollback(transaction, null);
@@ -110,40 +108,43 @@ final class TransactionalProtocol implements AutoCloseable {
 		return this.results.replay(operation, claim, codec);
 	}
 
-	private @Nullable Claim insert(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
-		return orRollback(transaction,
-				() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null));
-	}
-
-	// A transaction of the caller is left to the caller.
-	private <T extends @Nullable Object> T orRollback(TransactionStatus transaction, Supplier<T> action) {
-		try {
-			return action.get();
-		}
-		catch (RuntimeException | Error ex) {
-			if (transaction.isNewTransaction()) {
-				this.transactions.rollback(transaction, ex);
-			}
-			throw ex;
-		}
-	}
-
 	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
 		boolean joined = !transaction.isNewTransaction();
-		return orRollback(transaction, () -> this.calls.call(StoreCall.CLAIM, operation,
+		return this.transactions.orRollback(transaction, () -> this.calls.call(StoreCall.CLAIM, operation,
 				() -> this.store.claimInTransaction(request, joined)));
 	}
 
+	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
+			OffsetPosition position, TransactionBoundary boundary) throws E {
+		IdempotentOperation operation = invocation.operation();
+		this.offsets.requireSupported();
+		OffsetMark mark = position.mark(operation.key().scope());
+		this.calls.permit(operation);
+		TransactionStatus transaction = this.transactions.begin(operation, boundary.definition());
+		boolean joined = !transaction.isNewTransaction();
+		long previous = this.transactions.orRollback(transaction, () -> this.offsets.raise(operation, mark, joined));
+		if (previous < mark.offset()) {
+			return run(invocation, codec, null, mark, OffsetClaims.ACQUIRED, transaction, boundary);
+		}
+		if (!joined) {
+			this.transactions.rollback(transaction, null);
+		}
+		this.offsets.skip(position, mark, previous);
+		return new IdempotentResult<>(null, true);
+	}
+
+	// The transaction has the record of the request or, for an operation that is
+	// recognized by its offset, the mark.
 	private <T, E extends Throwable> IdempotentResult<T> run(Invocation<T, E> invocation, ResultCodec<T> codec,
-			ClaimRequest request, Claim.Acquired acquired, TransactionStatus transaction, TransactionBoundary boundary)
-			throws E {
+			@Nullable ClaimRequest request, @Nullable OffsetMark mark, Claim.Acquired acquired,
+			TransactionStatus transaction, TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = invocation.operation();
 		T result;
 		byte[] bytes;
 		boolean withoutEffect;
 		try {
 			result = invocation.run(new ClaimedExecution(operation.key(), acquired));
-			bytes = this.results.writeOrFail(operation, result, codec);
+			bytes = (request != null) ? this.results.writeOrFail(operation, result, codec) : null;
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
 					|| (result instanceof Declined && transaction.isNewTransaction());
 			if (!withoutEffect) {
@@ -154,26 +155,33 @@ final class TransactionalProtocol implements AutoCloseable {
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
-			if (transaction.isNewTransaction()) {
+			boolean joined = !transaction.isNewTransaction();
+			if (request != null && joined) {
+				noteFailureAfterRollback(operation, request, ex);
+			}
+			else if (request != null) {
 				noteFailure(operation, request, ex, inDoubt);
 			}
-			else {
-				noteFailureAfterRollback(operation, request, ex);
+			else if (mark != null && !joined) {
+				this.offsets.requireNotRaised(mark, operation, ex, inDoubt);
 			}
 			throw ex;
 		}
 		if (withoutEffect) {
+			// The handler requested a rollback of its writes and returned, or it declined
+			// the operation: the operation is done.
 			this.transactions.rollback(transaction, null);
-			completeWithoutEffect(operation, request, bytes, boundary.definition());
+			this.transactions.completeWithoutEffect(operation, boundary.definition(),
+					() -> complete(operation, request, mark, bytes));
 		}
-		if (transaction.isNewTransaction()) {
+		if (request != null && transaction.isNewTransaction()) {
 			this.cache.add(operation, bytes);
 		}
 		return new IdempotentResult<>(result, false);
 	}
 
-	private void store(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result) {
-		if (result != null) {
+	private void store(IdempotentOperation operation, @Nullable ClaimRequest request, byte @Nullable [] result) {
+		if (request != null && result != null) {
 			this.calls.call(StoreCall.COMPLETE, operation, () -> {
 				this.store.storeResult(request, result);
 				return Settlement.SETTLED;
@@ -181,21 +189,17 @@ final class TransactionalProtocol implements AutoCloseable {
 		}
 	}
 
-	// The handler requested a rollback of its writes and returned, or it declined the
-	// operation: the operation is done.
-	private void completeWithoutEffect(IdempotentOperation operation, ClaimRequest request, byte @Nullable [] result,
-			TransactionDefinition definition) {
-		TransactionStatus transaction = this.transactions.begin(operation, definition);
-		Claim claim = claim(operation, request, transaction);
+	private void complete(IdempotentOperation operation, @Nullable ClaimRequest request, @Nullable OffsetMark mark,
+			byte @Nullable [] result) {
+		if (request == null) {
+			this.offsets.raise(operation, Objects.requireNonNull(mark), false);
+			return;
+		}
+		Claim claim = this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, false));
 		if (!(claim instanceof Claim.Acquired)) {
-			this.transactions.rollback(transaction, null);
 			throw Transactions.lost(false, operation, null);
 		}
-		orRollback(transaction, () -> {
-			store(operation, request, result);
-			return null;
-		});
-		this.transactions.commitWithoutEffect(transaction, operation);
+		store(operation, request, result);
 	}
 
 	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {
@@ -274,17 +278,9 @@ final class TransactionalProtocol implements AutoCloseable {
 		}
 	}
 
-	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
-		batch(run, boundary).execute(true);
-	}
-
-	<T> void executeAllUnprotected(BatchRun<T> run, TransactionBoundary boundary) {
-		batch(run, boundary).execute(false);
-	}
-
-	private <T> TransactionalBatch<T> batch(BatchRun<T> run, TransactionBoundary boundary) {
-		return new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary,
-				(this.offsets != null) ? this.offsets.batch(run) : null);
+	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
+		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, this.offsets)
+			.execute(isProtected);
 	}
 
 	@Override

@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -100,8 +101,14 @@ final class Transactions {
 		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
 	}
 
-	// Commit the completion of operations whose handler requested a rollback.
-	void commitWithoutEffect(TransactionStatus transaction, Object subject) {
+	// Record the completion of operations whose writes were rolled back on purpose, in a
+	// transaction of its own.
+	void completeWithoutEffect(Object subject, TransactionDefinition definition, Runnable recording) {
+		TransactionStatus transaction = begin(subject, definition);
+		orRollback(transaction, () -> {
+			recording.run();
+			return transaction;
+		});
 		try {
 			this.manager.commit(transaction);
 		}
@@ -111,6 +118,19 @@ final class Transactions {
 					"The writes of the handler were rolled back on purpose, but its completion could not be committed: "
 							+ subject + ". The record is redelivered until the database is available",
 					ex);
+		}
+	}
+
+	// A transaction of the caller is left to the caller.
+	<T extends @Nullable Object> T orRollback(TransactionStatus transaction, Supplier<T> action) {
+		try {
+			return action.get();
+		}
+		catch (RuntimeException | Error ex) {
+			if (transaction.isNewTransaction()) {
+				rollback(transaction, ex);
+			}
+			throw ex;
 		}
 	}
 

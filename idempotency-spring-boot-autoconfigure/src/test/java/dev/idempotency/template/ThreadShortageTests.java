@@ -80,7 +80,7 @@ class ThreadShortageTests {
 		OwnedClaim claim = keep(request);
 		this.store.fail(StoreCall.COMPLETE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-			.isThrownBy(() -> this.settlements.complete(claim, null));
+			.isThrownBy(() -> this.settlements.complete(claim));
 		this.store.recover();
 	}
 

@@ -1,0 +1,194 @@
+package dev.idempotency.template;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.Assert;
+
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.template.BatchPlan.Item;
+import dev.idempotency.template.StoreObserver.StoreCall;
+
+/**
+ * The claims of operations in {@link Mode#TRANSACTIONAL} that are recognized by their
+ * offsets:
+ * <ol>
+ * <li>the transaction raises the mark of the partition with its first statement. The row
+ * lock makes a consumer wait that has lost the partition;</li>
+ * <li>if the mark was not lower than the offset, the transaction is rolled back, and the
+ * record is skipped;</li>
+ * <li>the mark and the handler's writes are stored together or not at all;</li>
+ * <li>if the handler or the commit failed, the mark is read after the rollback. If it
+ * cannot be read, the database is down, and the record is redelivered. If it is raised,
+ * the commit had succeeded.</li>
+ * </ol>
+ * In a batch, one statement raises the mark of each partition to the highest offset of
+ * the items that may run. The items of a partition that run are always its first ones,
+ * because the later ones are left out behind a blocked or a failed item, so that no mark
+ * passes an item that has not run.
+ */
+final class OffsetClaims {
+
+	// The claim of each handler: marks do not count attempts.
+	static final Claim.Acquired ACQUIRED = new Claim.Acquired(1, 1);
+
+	private static final Claim COMPLETED = new Claim.Completed(null);
+
+	private final @Nullable OffsetMarks marks;
+
+	private final StoreCalls calls;
+
+	private final SkippedOffsets skipped = new SkippedOffsets();
+
+	OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls) {
+		this.marks = marks;
+		this.calls = calls;
+	}
+
+	OffsetMarks requireSupported() {
+		Assert.state(this.marks != null, "The store has no marks of offsets. Identify each operation by a key");
+		return this.marks;
+	}
+
+	// Raise a mark in the current transaction. Returns the previous one.
+	long raise(IdempotentOperation operation, OffsetMark mark, boolean joined) {
+		return this.calls.call(StoreCall.CLAIM, operation, () -> requireSupported().raise(mark, joined));
+	}
+
+	void skip(OffsetPosition position, OffsetMark mark, long previous) {
+		position.identity().confirm();
+		this.skipped.report(mark, previous);
+	}
+
+	// Raise the marks in the current transaction, and set the claims of the items.
+	void claim(BatchRun<?> run, List<Integer> items) {
+		Collection<Partition> partitions = partitions(run, items);
+		List<Long> previous = raiseAll(run, items, partitions);
+		int index = 0;
+		for (Partition partition : partitions) {
+			answer(run, partition, previous.get(index++));
+		}
+	}
+
+	void completeWithoutEffect(BatchRun<?> run, List<Integer> items) {
+		raiseAll(run, items, partitions(run, items));
+	}
+
+	private List<Long> raiseAll(BatchRun<?> run, List<Integer> items, Collection<Partition> partitions) {
+		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
+		return this.calls.call(StoreCall.CLAIM, run.subject(items), () -> requireSupported().raiseAll(highest));
+	}
+
+	// Raise the marks one by one, because a concurrent transaction holds one of
+	// them. Only the items of its partition are blocked.
+	void claimEach(BatchRun<?> run, List<Integer> items) {
+		for (Partition partition : partitions(run, items)) {
+			int first = partition.items().get(0);
+			if (run.plan().isLaneBlocked(first)) {
+				continue;
+			}
+			Item item = run.plan().item(first);
+			long previous;
+			try {
+				previous = raise(item.operation(), partition.highest(), true);
+			}
+			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
+				item.setClaimFailure(ex);
+				continue;
+			}
+			// A failure after this must roll back the transaction, which has the mark.
+			answer(run, partition, previous);
+		}
+	}
+
+	private void answer(BatchRun<?> run, Partition partition, long previous) {
+		boolean confirmed = false;
+		for (int index : partition.items()) {
+			Item item = run.plan().item(index);
+			OffsetPosition position = position(item);
+			boolean duplicate = position.offset() <= previous;
+			if (duplicate && !confirmed) {
+				skip(position, position.mark(item.operation().key().scope()), previous);
+				confirmed = true;
+			}
+			item.setClaim(duplicate ? COMPLETED : ACQUIRED);
+		}
+	}
+
+	void requireNotRaised(BatchRun<?> run, List<Integer> items, Throwable error, boolean inDoubt) {
+		partitions(run, items)
+			.forEach((partition) -> requireNotRaised(partition.highest(), run.subject(items), error, inDoubt));
+	}
+
+	// Make sure, after a failure, that the database is available and does not have
+	// the mark. Otherwise it is no failure of the handler.
+	void requireNotRaised(OffsetMark mark, Object subject, Throwable error, boolean inDoubt) {
+		OptionalLong committed;
+		try {
+			committed = this.calls.settle(StoreCall.FAIL, subject, () -> requireSupported().find(mark));
+		}
+		catch (OperationBlockedException ex) {
+			ex.addSuppressed(error);
+			throw ex;
+		}
+		if (committed.orElse(OffsetMarks.NONE) >= mark.offset()) {
+			throw Transactions.lost(inDoubt, subject, error);
+		}
+	}
+
+	// A partition whose topic is not known yet is blocked, and the others are not.
+	private static Collection<Partition> partitions(BatchRun<?> run, List<Integer> items) {
+		Map<Object, Partition> partitions = new LinkedHashMap<>();
+		Set<Object> unknown = new HashSet<>();
+		for (int index : items) {
+			Item item = run.plan().item(index);
+			if (unknown.contains(item.lane())) {
+				continue;
+			}
+			try {
+				OffsetMark mark = position(item).mark(item.operation().key().scope());
+				partitions.merge(item.lane(), Partition.of(mark, index), Partition::and);
+			}
+			catch (OperationBlockedException ex) {
+				item.setClaimFailure(ex);
+				unknown.add(item.lane());
+			}
+		}
+		return partitions.values();
+	}
+
+	private static OffsetPosition position(Item item) {
+		return Objects.requireNonNull(item.operation().position());
+	}
+
+	private record Partition(OffsetMark highest, List<Integer> items) {
+
+		static Partition of(OffsetMark mark, int index) {
+			List<Integer> items = new ArrayList<>();
+			items.add(index);
+			return new Partition(mark, items);
+		}
+
+		Partition and(Partition later) {
+			this.items.addAll(later.items);
+			return new Partition((later.highest.offset() > this.highest.offset()) ? later.highest : this.highest,
+					this.items);
+		}
+
+	}
+
+}

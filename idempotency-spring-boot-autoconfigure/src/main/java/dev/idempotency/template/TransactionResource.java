@@ -1,0 +1,45 @@
+package dev.idempotency.template;
+
+import java.util.function.Supplier;
+
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * An object that is bound to the transaction that is active on this thread, and that
+ * follows its suspension.
+ */
+abstract class TransactionResource implements TransactionSynchronization {
+
+	private final Object key;
+
+	TransactionResource(Object key) {
+		this.key = key;
+	}
+
+	static <R extends TransactionResource> R current(Object key, Class<R> type, Supplier<R> creation) {
+		Object known = TransactionSynchronizationManager.getResource(key);
+		if (known != null) {
+			return type.cast(known);
+		}
+		R created = creation.get();
+		created.resume();
+		TransactionSynchronizationManager.registerSynchronization(created);
+		return created;
+	}
+
+	@Override
+	public void suspend() {
+		TransactionSynchronizationManager.unbindResource(this.key);
+	}
+
+	@Override
+	public void resume() {
+		TransactionSynchronizationManager.bindResource(this.key, this);
+	}
+
+	void unbind() {
+		TransactionSynchronizationManager.unbindResourceIfPossible(this.key);
+	}
+
+}
