@@ -88,27 +88,22 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		}
 		Long version = request.version();
 		Long completed = entry.completedVersion();
-		if (version != null && completed != null && completed >= version) {
-			return new Step<>(entry, (completed > version) ? new Claim.Stale(completed) : repeated(entry, request));
+		boolean repeated = version != null && version.equals(completed);
+		if (version != null && completed != null && completed > version) {
+			return new Step<>(entry, new Claim.Stale(completed));
 		}
-		if (entry.state() != State.COMPLETED && !entry.isLive(now)) {
+		if (!repeated && entry.state() != State.COMPLETED && !entry.isLive(now)) {
 			return acquired(entry.reclaimed(request, entry.fence() + 1, entry.attempt() + 1, now));
 		}
-		if (version != null) {
-			return new Step<>(entry, new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
-		}
-		if (Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
+		// The fingerprint of a claim in progress is not that of the version that has
+		// completed.
+		if ((version == null || entry.state() == State.COMPLETED)
+				&& Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint())) {
 			return new Step<>(entry, new Claim.Mismatch());
 		}
-		return new Step<>(entry, (entry.state() == State.COMPLETED) ? new Claim.Completed(copy(entry.result()))
-				: new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
-	}
-
-	// The fingerprint of a later claim is not that of the version that has completed.
-	private static Claim repeated(Entry entry, ClaimRequest request) {
-		return (entry.state() == State.COMPLETED
-				&& Fingerprint.differs(request.key(), entry.fingerprint(), request.fingerprint()))
-						? new Claim.Mismatch() : new Claim.Completed(copy(entry.result()));
+		return new Step<>(entry,
+				(repeated || entry.state() == State.COMPLETED) ? new Claim.Completed(copy(entry.result()))
+						: new Claim.InProgress(Duration.between(now, entry.claimedUntil())));
 	}
 
 	private static Step<Claim> acquired(Entry entry) {
@@ -316,10 +311,6 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 		boolean isLive(Instant now) {
 			return isInProgress() && now.isBefore(this.claimedUntil);
-		}
-
-		boolean isStuck(Instant now) {
-			return isInProgress() && !isLive(now);
 		}
 
 		boolean isExpired(Instant now) {

@@ -40,11 +40,11 @@ final class InMemoryRecords implements IdempotencyRecords {
 	@Override
 	public Overview overview() {
 		Instant now = this.clock.instant();
-		List<Row> all = rows();
+		List<IdempotencyRecord> all = all();
 		Map<String, ScopeCount> scopes = new TreeMap<>();
 		all.stream()
 			.limit(WINDOW)
-			.forEach((row) -> scopes.merge(row.key().scope(), ScopeCount.of(row.toRecord(), now), ScopeCount::plus));
+			.forEach((record) -> scopes.merge(record.key().scope(), ScopeCount.of(record, now), ScopeCount::plus));
 		boolean complete = all.size() <= WINDOW;
 		return new Overview(List.copyOf(scopes.values()), complete, complete ? null : (long) all.size());
 	}
@@ -52,38 +52,39 @@ final class InMemoryRecords implements IdempotencyRecords {
 	@Override
 	public Page stuck(int limit, @Nullable String after) {
 		Instant now = this.clock.instant();
-		return list((row) -> row.entry().isStuck(now), limit, after);
+		return list((record) -> record.isStuck(now), limit, after);
 	}
 
 	@Override
 	public Page failed(int limit, @Nullable String after) {
-		return list((row) -> row.entry().state() == State.FAILED && row.entry().failure() != null, limit, after);
+		return list((record) -> record.state() == State.FAILED && record.failure() != null, limit, after);
 	}
 
 	@Override
 	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
 		Instant now = this.clock.instant();
-		return list(
-				(row) -> selection.matches(row.key(), row.entry().createdAt()) && (force || !row.entry().isLive(now)),
+		return list((record) -> selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(now)),
 				limit, after);
 	}
 
-	private Page list(Predicate<Row> condition, int limit, @Nullable String after) {
+	private Page list(Predicate<IdempotencyRecord> condition, int limit, @Nullable String after) {
 		Position start = (after != null) ? Position.parse(after) : null;
-		List<Row> rest = rows().stream().filter((row) -> start == null || row.position().compareTo(start) < 0).toList();
-		List<Row> window = rest.subList(0, Math.min(rest.size(), WINDOW));
-		List<Row> found = window.stream().filter(condition).limit(limit + 1L).toList();
-		Row last = (found.size() > limit) ? found.get(limit - 1)
+		List<IdempotencyRecord> rest = all().stream()
+			.filter((record) -> start == null || Position.of(record).compareTo(start) < 0)
+			.toList();
+		List<IdempotencyRecord> window = rest.subList(0, Math.min(rest.size(), WINDOW));
+		List<IdempotencyRecord> found = window.stream().filter(condition).limit(limit + 1L).toList();
+		IdempotencyRecord last = (found.size() > limit) ? found.get(limit - 1)
 				: (window.size() < rest.size()) ? window.get(window.size() - 1) : null;
-		return new Page(found.stream().limit(limit).map(Row::toRecord).toList(), last == null,
-				(last != null) ? last.position().toString() : null);
+		return new Page(found.stream().limit(limit).toList(), last == null,
+				(last != null) ? Position.of(last).toString() : null);
 	}
 
-	private List<Row> rows() {
+	private List<IdempotencyRecord> all() {
 		return this.entries.entrySet()
 			.stream()
-			.map((entry) -> new Row(entry.getKey(), entry.getValue()))
-			.sorted(Comparator.comparing(Row::position).reversed())
+			.map((entry) -> entry.getValue().toRecord(entry.getKey()))
+			.sorted(Comparator.comparing(Position::of).reversed())
 			.toList();
 	}
 
@@ -120,25 +121,14 @@ final class InMemoryRecords implements IdempotencyRecords {
 		return Objects.requireNonNull(change.get());
 	}
 
-	private record Row(IdempotencyKey key, Entry entry) {
-
-		IdempotencyRecord toRecord() {
-			return this.entry.toRecord(this.key);
-		}
-
-		Position position() {
-			return new Position(this.entry.expiresAt(), this.key.id());
-		}
-
-	}
-
-	/**
-	 * The position of an entry in the order of expiry, which outlives the entry.
-	 */
 	private record Position(Instant expiresAt, UUID id) implements Comparable<Position> {
 
 		private static final Comparator<Position> ORDER = Comparator.comparing(Position::expiresAt)
 			.thenComparing(Position::id);
+
+		static Position of(IdempotencyRecord record) {
+			return new Position(record.expiresAt(), record.key().id());
+		}
 
 		static Position parse(String text) {
 			try {

@@ -44,8 +44,6 @@ final class BatchPlan<T> {
 
 	private final List<@Nullable IdempotentResult<T>> results;
 
-	private boolean versioned;
-
 	private int end;
 
 	private int failedAt = -1;
@@ -57,38 +55,24 @@ final class BatchPlan<T> {
 		this.stored = stored;
 		this.results = new ArrayList<>(Collections.nCopies(items.size(), null));
 		this.end = items.size();
-		Map<IdempotencyKey, Item> originals = new HashMap<>();
+		Map<IdempotencyKey, Item> first = new HashMap<>();
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
-			Item original = (operation != null && operation.version() == null) ? originals.get(operation.key()) : null;
-			Item planned = new Item(this.items.size(), item, original);
-			this.versioned |= operation != null && operation.version() != null;
-			if (operation != null && original == null) {
-				originals.put(operation.key(), planned);
+			Item earlier = (operation != null) ? first.get(operation.key()) : null;
+			Item planned = new Item(this.items.size(), item,
+					(earlier != null && !earlier.isVersioned()) ? earlier : null);
+			// Otherwise two items would claim one key.
+			Assert.isTrue(earlier == null || earlier.isVersioned() == planned.isVersioned(),
+					"The operations of a key must all have a version, or none");
+			if (operation != null && earlier == null) {
+				first.put(operation.key(), planned);
 			}
 			this.items.add(planned);
 		}
-		checkVersions();
 		representVersions();
 	}
 
-	// Otherwise two items would claim one key.
-	private void checkVersions() {
-		if (this.versioned) {
-			Map<IdempotencyKey, Boolean> known = new HashMap<>();
-			this.items.stream()
-				.filter(Item::isProtected)
-				.forEach((item) -> Assert.isTrue(
-						item.isVersioned() == known.computeIfAbsent(item.operation().key(),
-								(key) -> item.isVersioned()),
-						"The operations of a key must all have a version, or none"));
-		}
-	}
-
 	private void representVersions() {
-		if (!this.versioned) {
-			return;
-		}
 		Map<IdempotencyKey, Item> highest = new HashMap<>();
 		// A version behind the end has completed if it was declined in this delivery.
 		List<Item> versions = this.items.stream()

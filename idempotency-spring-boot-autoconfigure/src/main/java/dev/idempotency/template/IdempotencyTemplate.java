@@ -53,8 +53,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final boolean failOpen;
 
-	private final boolean leasesSupported;
-
 	private final Observers observers;
 
 	private final OperationContexts contexts;
@@ -90,7 +88,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.store = store;
 		this.name = (settings.name() != null) ? settings.name() : store.name();
 		this.transactionManager = settings.transactionManager();
-		this.leasesSupported = store.supportsLeases();
 		this.failOpen = settings.failOpen();
 		this.observers = settings.observers();
 		this.contexts = new OperationContexts(settings.contexts());
@@ -158,7 +155,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return whether the store reaches the same records from every thread
 	 */
 	public boolean supportsLeases() {
-		return this.leasesSupported;
+		return this.store.supportsLeases();
 	}
 
 	/**
@@ -182,7 +179,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Internal
 	public boolean supportsClaimAhead() {
-		return this.leasesSupported && this.store.supportsClaimAhead();
+		return supportsLeases() && this.store.supportsClaimAhead();
 	}
 
 	/**
@@ -505,7 +502,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	private LeasedProtocol leased() {
-		Assert.state(this.leasesSupported, "Leased mode needs one database for all threads, but the DataSource of "
+		Assert.state(supportsLeases(), "Leased mode needs one database for all threads, but the DataSource of "
 				+ "the store chooses its database by the thread (AbstractRoutingDataSource). Configure a DataSource that "
 				+ "always leads to the same database, or use transactional mode");
 		return this.leased;

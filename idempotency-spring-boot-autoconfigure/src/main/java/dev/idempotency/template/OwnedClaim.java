@@ -101,12 +101,8 @@ final class OwnedClaim {
 		return this.state == State.PENDING;
 	}
 
-	@Nullable Settlement settlement() {
-		return switch (this.state) {
-			case SETTLED -> Settlement.SETTLED;
-			case LOST -> Settlement.LOST;
-			default -> null;
-		};
+	boolean isEnded() {
+		return this.state == State.SETTLED || this.state == State.LOST;
 	}
 
 	boolean isLost() {

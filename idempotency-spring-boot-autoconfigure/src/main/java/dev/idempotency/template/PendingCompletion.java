@@ -134,15 +134,10 @@ public final class PendingCompletion {
 	 * known: before {@link #complete()}, and while the store is unavailable
 	 */
 	public @Nullable Settlement outcome() {
-		Settlement outcome = Settlement.SETTLED;
-		for (OwnedClaim claim : this.claims) {
-			Settlement settled = claim.settlement();
-			if (settled == null) {
-				return null;
-			}
-			outcome = (settled == Settlement.LOST) ? settled : outcome;
+		if (!this.claims.stream().allMatch(OwnedClaim::isEnded)) {
+			return null;
 		}
-		return outcome;
+		return this.claims.stream().anyMatch(OwnedClaim::isLost) ? Settlement.LOST : Settlement.SETTLED;
 	}
 
 	@Override

@@ -312,27 +312,27 @@ final class Settlements implements AutoCloseable {
 	// Queue a settlement that another thread runs soon. The next delivery of one of
 	// the keys runs it first, or waits for it.
 	Runnable queue(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
-		Queued task = new Queued(settlement, completed);
-		claims.forEach((claim) -> this.queued.put(claim.operation().key(), task));
+		Queued entry = new Queued(new FutureTask<>(settlement, null), completed);
+		claims.forEach((claim) -> this.queued.put(claim.operation().key(), entry));
 		return () -> {
-			task.run();
-			claims.forEach((claim) -> this.queued.remove(claim.operation().key(), task));
+			entry.task().run();
+			claims.forEach((claim) -> this.queued.remove(claim.operation().key(), entry));
 		};
 	}
 
 	private void settleQueued(IdempotencyKey key, Runnable whenStarted) {
-		Queued task = this.queued.get(key);
-		if (task == null) {
+		Queued entry = this.queued.get(key);
+		if (entry == null) {
 			return;
 		}
-		if (task.completed) {
+		if (entry.completed()) {
 			whenStarted.run();
 		}
 		// The claim that follows needs a connection too, so this thread may wait for one.
-		task.run();
+		entry.task().run();
 		try {
-			task.get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
-			this.queued.remove(key, task);
+			entry.task().get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+			this.queued.remove(key, entry);
 		}
 		catch (TimeoutException | ExecutionException ex) {
 			logger.debug("Another thread is still settling " + key, ex);
@@ -476,15 +476,7 @@ final class Settlements implements AutoCloseable {
 		settleLast();
 	}
 
-	private static final class Queued extends FutureTask<@Nullable Void> {
-
-		private final boolean completed;
-
-		Queued(Runnable settlement, boolean completed) {
-			super(settlement, null);
-			this.completed = completed;
-		}
-
+	private record Queued(FutureTask<@Nullable Void> task, boolean completed) {
 	}
 
 }

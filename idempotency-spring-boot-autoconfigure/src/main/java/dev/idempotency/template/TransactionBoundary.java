@@ -29,16 +29,7 @@ public record TransactionBoundary(TransactionDefinition definition, @Nullable De
 	/**
 	 * A transaction with default settings, if the mode needs one.
 	 */
-	public static final TransactionBoundary DEFAULT = of(new DefaultTransactionDefinition());
-
-	/**
-	 * Create a boundary for transactional mode.
-	 * @param definition the settings of the transaction
-	 * @return the boundary
-	 */
-	public static TransactionBoundary of(TransactionDefinition definition) {
-		return of(definition, () -> false);
-	}
+	public static final TransactionBoundary DEFAULT = of(new DefaultTransactionDefinition(), () -> false);
 
 	/**
 	 * Create a boundary for transactional mode whose handler may request a rollback.

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -80,13 +81,11 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 
 	// Look up an operation that has completed in this transaction.
 	Claim.@Nullable Completed find(IdempotentOperation operation) {
-		for (PendingCompletion completion : this.pending) {
-			Claim.Completed known = completion.find(operation);
-			if (known != null) {
-				return known;
-			}
-		}
-		return null;
+		return this.pending.stream()
+			.map((completion) -> completion.find(operation))
+			.filter(Objects::nonNull)
+			.findFirst()
+			.orElse(null);
 	}
 
 	@Override
@@ -106,11 +105,9 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 
 	@Override
 	public void beforeCommit(boolean readOnly) {
-		for (PendingCompletion completion : this.pending) {
-			for (OwnedClaim claim : completion.claims()) {
-				if (claim.execution().ownershipLost()) {
-					throw Settlements.logged(claim.lost());
-				}
+		for (OwnedClaim claim : claims(this.pending)) {
+			if (claim.execution().ownershipLost()) {
+				throw Settlements.logged(claim.lost());
 			}
 		}
 		if (!this.losses.isEmpty()) {
@@ -136,8 +133,12 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	// If it waited for another one, all threads of an exhausted
 	// pool would wait for each other until their leases expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
-		List<OwnedClaim> claims = completions.stream().flatMap((completion) -> completion.claims().stream()).toList();
-		this.settlements.settle(claims, committed, () -> completions.forEach((one) -> end(one, committed)));
+		this.settlements.settle(claims(completions), committed,
+				() -> completions.forEach((one) -> end(one, committed)));
+	}
+
+	private static List<OwnedClaim> claims(List<PendingCompletion> completions) {
+		return completions.stream().flatMap((completion) -> completion.claims().stream()).toList();
 	}
 
 	private static void end(PendingCompletion completion, boolean committed) {

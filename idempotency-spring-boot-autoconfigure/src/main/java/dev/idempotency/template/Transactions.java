@@ -45,16 +45,12 @@ final class Transactions {
 		try {
 			return this.manager.getTransaction(definition);
 		}
-		catch (TransactionException ex) {
-			if (ex instanceof TransactionUsageException) {
-				this.calls.releasePermission();
-				throw ex;
-			}
-			IdempotencyStoreUnavailableException unavailable = notBegun(subject, ex);
-			this.calls.failed(unavailable, Duration.ofNanos(System.nanoTime() - start));
-			throw unavailable;
-		}
 		catch (RuntimeException | Error ex) {
+			if (ex instanceof TransactionException && !(ex instanceof TransactionUsageException)) {
+				IdempotencyStoreUnavailableException unavailable = notBegun(subject, ex);
+				this.calls.failed(unavailable, Duration.ofNanos(System.nanoTime() - start));
+				throw unavailable;
+			}
 			this.calls.releasePermission();
 			throw ex;
 		}

@@ -79,11 +79,12 @@ final class EffectOperation {
 
 	<E extends Exception> IdempotentResult<String> run(TransactionDefinition definition, Handler<E> handler) throws E {
 		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
-		return this.template.execute(operation, new TextCodec(), TransactionBoundary.of(definition), null, () -> {
-			writeEffect();
-			handler.handle(this.jdbc);
-			return "run " + this.runs.incrementAndGet();
-		});
+		return this.template.execute(operation, new TextCodec(), TransactionBoundary.of(definition, () -> false), null,
+				() -> {
+					writeEffect();
+					handler.handle(this.jdbc);
+					return "run " + this.runs.incrementAndGet();
+				});
 	}
 
 	<E extends Exception> void runWithoutResult(Handler<E> handler) throws E {

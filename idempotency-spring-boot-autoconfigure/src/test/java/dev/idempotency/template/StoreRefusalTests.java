@@ -168,7 +168,7 @@ class StoreRefusalTests {
 				assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 					.isThrownBy(() -> this.template.execute(
 							TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), new TextCodec(),
-							TransactionBoundary.of(serializable), null, () -> "x"))
+							TransactionBoundary.of(serializable, () -> false), null, () -> "x"))
 					.withMessageContainingAll("25004", "READ COMMITTED");
 			}
 			assertThat(run(TestDatabase.newKey(), Mode.TRANSACTIONAL).result()).isEqualTo("run 1");
@@ -199,7 +199,7 @@ class StoreRefusalTests {
 			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 				.isThrownBy(
 						() -> this.template.execute(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL),
-								new TextCodec(), TransactionBoundary.of(readOnly), null, () -> "x"))
+								new TextCodec(), TransactionBoundary.of(readOnly, () -> false), null, () -> "x"))
 				.withMessageContaining("25006");
 		}
 		assertThatTheCircuitIsClosed();
