@@ -4,8 +4,8 @@ import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.context.annotation.Import;
 
-import dev.idempotency.listener.function.IdempotentFunctionConfiguration;
-import dev.idempotency.stream.IdempotentStreamConfiguration;
+import dev.idempotency.listener.function.FunctionProtection;
+import dev.idempotency.stream.BindingProtection;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for idempotent functions of Spring Cloud
@@ -16,7 +16,7 @@ import dev.idempotency.stream.IdempotentStreamConfiguration;
 @AutoConfiguration(after = IdempotencyKafkaAutoConfiguration.class)
 @ConditionalOnClass(name = "org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder")
 @ConditionalOnIdempotency
-@Import({ IdempotentFunctionConfiguration.class, IdempotentStreamConfiguration.class })
+@Import({ FunctionProtection.class, BindingProtection.class })
 public final class IdempotencyStreamAutoConfiguration {
 
 }

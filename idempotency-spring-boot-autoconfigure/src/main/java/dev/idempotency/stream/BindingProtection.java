@@ -7,17 +7,22 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.cloud.function.context.FunctionCatalog;
 import org.springframework.cloud.function.context.catalog.SimpleFunctionRegistry.FunctionInvocationWrapper;
 import org.springframework.cloud.stream.binder.Binder;
+import org.springframework.cloud.stream.binder.Binding;
+import org.springframework.cloud.stream.binder.BindingCreatedEvent;
 import org.springframework.cloud.stream.binder.DefaultBinderFactory;
 import org.springframework.cloud.stream.binder.ExtendedConsumerProperties;
 import org.springframework.cloud.stream.binder.kafka.KafkaMessageChannelBinder;
 import org.springframework.cloud.stream.binder.kafka.properties.KafkaConsumerProperties;
 import org.springframework.cloud.stream.function.BindableFunctionProxyFactory;
+import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.retry.RetryTemplate;
 import org.springframework.integration.kafka.inbound.KafkaMessageDrivenChannelAdapter;
@@ -28,14 +33,24 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.listener.function.FunctionProtection;
 import dev.idempotency.listener.function.IdempotentFunction;
 import dev.idempotency.listener.setup.ContainerProtection;
+import dev.idempotency.listener.setup.StartupCheck;
 import dev.idempotency.listener.springkafka.BindingRetries;
 
 /**
  * Protects the bindings of idempotent functions. The binder creates the containers
  * itself, in an application context of its own, so the customizers of each Kafka binder
  * are decorated as soon as that context exists.
+ * <p>
+ * Fails the start of an application with a function that cannot be protected, after the
+ * inputs are bound, because the binding service only logs exceptions.
  */
-final class BindingProtection implements DefaultBinderFactory.Listener {
+public final class BindingProtection extends StartupCheck
+		implements DefaultBinderFactory.Listener, ApplicationListener<BindingCreatedEvent> {
+
+	private static final Log logger = LogFactory.getLog(BindingProtection.class);
+
+	// The inputs are bound at Integer.MAX_VALUE - 3000.
+	private static final int PHASE = Integer.MAX_VALUE - 2999;
 
 	private static final String AUTO_COMMIT = "enable.auto.commit";
 
@@ -53,6 +68,7 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 
 	BindingProtection(ObjectProvider<FunctionProtection> functions, ObjectProvider<ContainerProtection> containers,
 			ListableBeanFactory beanFactory) {
+		super(PHASE);
 		this.functions = functions;
 		this.containers = containers;
 		this.beanFactory = beanFactory;
@@ -125,7 +141,13 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		}
 	}
 
-	void verify(String binding) {
+	@Override
+	public void onApplicationEvent(BindingCreatedEvent event) {
+		Binding<?> created = (Binding<?>) event.getSource();
+		if (!created.isInput() || !"kafka".equals(created.getBinderType())) {
+			return;
+		}
+		String binding = created.getBindingName();
 		IdempotentFunction function = this.protectedBindings.contains(binding) ? null : function(binding);
 		if (function != null) {
 			this.failure = refusal(function, binding,
@@ -136,17 +158,18 @@ final class BindingProtection implements DefaultBinderFactory.Listener {
 		}
 	}
 
-	// The names of the idempotent function beans whose container is not protected.
-	Set<String> unprotected() {
-		Set<String> names = new TreeSet<>(this.functions.getObject().names());
-		names.removeAll(this.protectedFunctions);
-		return names;
-	}
-
-	void rethrowFailure() {
+	@Override
+	protected void check() {
 		IdempotencyConfigurationException ex = this.failure;
 		if (ex != null) {
 			throw ex;
+		}
+		Set<String> unprotected = new TreeSet<>(this.functions.getObject().names());
+		unprotected.removeAll(this.protectedFunctions);
+		if (!unprotected.isEmpty()) {
+			logger.warn("@Idempotent has no effect on the functions " + unprotected
+					+ ": no binding of a Kafka binder names them in its function definition. Bind each of them to a "
+					+ "Kafka topic, or remove @Idempotent");
 		}
 	}
 

@@ -6,6 +6,7 @@ import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
+import dev.idempotency.listener.method.IdempotentAdvisor;
 import dev.idempotency.listener.setup.ListenerSettingsFactory;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.Contexts;
@@ -20,7 +21,7 @@ class IdempotencyKafkaAutoConfigurationTests {
 	@Test
 	void listenerInfrastructureIsPresent() {
 		Contexts.all()
-			.run((context) -> assertThat(context).hasBean("idempotentAdvisor")
+			.run((context) -> assertThat(context).hasSingleBean(IdempotentAdvisor.class)
 				.hasSingleBean(ListenerSettingsFactory.class));
 	}
 
@@ -29,7 +30,7 @@ class IdempotencyKafkaAutoConfigurationTests {
 		Contexts.without(KafkaAutoConfiguration.class)
 			.withClassLoader(new FilteredClassLoader("org.springframework.kafka"))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-				.doesNotHaveBean("idempotentAdvisor"));
+				.doesNotHaveBean(IdempotentAdvisor.class));
 	}
 
 	@Test

@@ -30,6 +30,7 @@ import org.springframework.kafka.support.KafkaHeaders;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.Kafka;
@@ -257,7 +258,7 @@ class TraceComparisonTests {
 						.map((container) -> (AbstractMessageListenerContainer<?, ?>) container)
 						.filter((container) -> container.getCommonErrorHandler() != null)
 						.forEach((container) -> blockedRecords.install(container, (record) -> {
-						}));
+						}, new AsyncRetries()));
 				}
 
 				@Override

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.Observers;
@@ -51,7 +52,7 @@ final class BlockedRecords {
 	// Note that a record is blocked, on the thread of its consumer.
 	void blocked(ConsumerRecord<?, ?> record, @Nullable IdempotencyKey key, OperationBlockedException reason,
 			ListenerSettings settings) {
-		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+		TopicPartition partition = Coordinates.partition(record);
 		Entry known = this.entries.get(partition);
 		if (known == null || known.record.offset() != record.offset()) {
 			end(partition);
@@ -113,7 +114,7 @@ final class BlockedRecords {
 			return;
 		}
 		for (ConsumerRecord<?, ?> record : records) {
-			TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+			TopicPartition partition = Coordinates.partition(record);
 			Entry known = this.entries.get(partition);
 			if (known != null && record.offset() >= known.record.offset()) {
 				end(partition);

@@ -16,6 +16,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.PendingCompletion;
 
@@ -64,7 +65,7 @@ public final class ContainerAcknowledgments {
 	long begin(Collection<? extends ConsumerRecord<?, ?>> records) {
 		if (!isEmpty()) {
 			Map<TopicPartition, Long> first = new HashMap<>();
-			records.forEach((record) -> first.putIfAbsent(partition(record), record.offset()));
+			records.forEach((record) -> first.putIfAbsent(Coordinates.partition(record), record.offset()));
 			first.forEach(this::releaseFrom);
 		}
 		return this.deliveries.incrementAndGet();
@@ -73,7 +74,7 @@ public final class ContainerAcknowledgments {
 	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
 		UnacknowledgedRecord added = new UnacknowledgedRecord(key, pending);
 		return locked(() -> {
-			this.unacknowledged.computeIfAbsent(partition(record), (partition) -> new TreeMap<>())
+			this.unacknowledged.computeIfAbsent(Coordinates.partition(record), (partition) -> new TreeMap<>())
 				.put(record.offset(), added);
 			this.originals.put(key, added);
 			return added;
@@ -200,7 +201,7 @@ public final class ContainerAcknowledgments {
 
 	private boolean isIdle(Collection<? extends ConsumerRecord<?, ?>> records) {
 		return this.queue.isEmpty() && (this.unacknowledged.isEmpty()
-				|| records.stream().noneMatch((one) -> this.unacknowledged.containsKey(partition(one))));
+				|| records.stream().noneMatch((one) -> this.unacknowledged.containsKey(Coordinates.partition(one))));
 	}
 
 	private boolean isUnacknowledgedUpTo(Map<TopicPartition, Long> last) {
@@ -299,13 +300,9 @@ public final class ContainerAcknowledgments {
 				.anyMatch((one) -> one.last.getOrDefault(end.getKey(), -1L) > end.getValue()));
 	}
 
-	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
-		return new TopicPartition(record.topic(), record.partition());
-	}
-
 	private static Map<TopicPartition, Long> last(Collection<? extends ConsumerRecord<?, ?>> records) {
 		Map<TopicPartition, Long> last = new HashMap<>();
-		records.forEach((record) -> last.merge(partition(record), record.offset(), Math::max));
+		records.forEach((record) -> last.merge(Coordinates.partition(record), record.offset(), Math::max));
 		return last;
 	}
 

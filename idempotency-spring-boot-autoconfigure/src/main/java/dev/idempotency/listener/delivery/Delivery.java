@@ -19,9 +19,11 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.listener.delivery.AsyncRetries.AsyncDelivery;
+import dev.idempotency.listener.async.AsyncRetries.AsyncDelivery;
+import dev.idempotency.listener.async.DelegatingAcknowledgment;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.PendingCompletion;
 import dev.idempotency.template.TransactionBoundary.Deferral;
@@ -100,7 +102,7 @@ public final class Delivery {
 		this.records = records;
 		this.delegate = acknowledgment;
 		this.delivered = (acknowledgment != null) ? List.copyOf(records) : records;
-		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments() : ContainerAcknowledgments.NONE;
+		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments : ContainerAcknowledgments.NONE;
 		this.number = (acknowledgment != null) ? this.acknowledgments.begin(this.delivered) : 0;
 	}
 
@@ -167,7 +169,7 @@ public final class Delivery {
 
 	public void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
 		block(reason);
-		this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
+		this.listeners.blockedRecords.blocked(record(), operation, reason, settings);
 	}
 
 	public void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> reasons,
@@ -175,17 +177,13 @@ public final class Delivery {
 		block(reason);
 		Map<TopicPartition, Map.Entry<Integer, OperationBlockedException>> first = new HashMap<>();
 		reasons.entrySet()
-			.forEach((blocked) -> first.putIfAbsent(partition(this.records.get(blocked.getKey())), blocked));
-		this.listeners.blockedRecords()
-			.passed(this.records.stream().filter((record) -> !first.containsKey(partition(record))).toList());
+			.forEach(
+					(blocked) -> first.putIfAbsent(Coordinates.partition(this.records.get(blocked.getKey())), blocked));
+		this.listeners.blockedRecords.passed(
+				this.records.stream().filter((record) -> !first.containsKey(Coordinates.partition(record))).toList());
 		first.values()
-			.forEach((blocked) -> this.listeners.blockedRecords()
-				.blocked(this.records.get(blocked.getKey()), keys.apply(blocked.getKey()), blocked.getValue(),
-						settings));
-	}
-
-	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
-		return new TopicPartition(record.topic(), record.partition());
+			.forEach((blocked) -> this.listeners.blockedRecords.blocked(this.records.get(blocked.getKey()),
+					keys.apply(blocked.getKey()), blocked.getValue(), settings));
 	}
 
 	// A retry around the method calls it again in the same delivery.

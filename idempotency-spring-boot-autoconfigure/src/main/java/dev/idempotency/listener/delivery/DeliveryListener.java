@@ -14,12 +14,14 @@ import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListe
 import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.listener.GenericMessageListener;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.key.Coordinates;
 
 /**
  * Decorates the message listener of a container and binds each {@link Delivery} to the
@@ -27,8 +29,10 @@ import dev.idempotency.listener.error.BlockedRecordHandling;
  * acknowledgment.
  *
  * @param <T> the type of the message listener
+ * @param <D> the type of the data that it receives
  */
-public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListenerAdapter<T> {
+public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
+		extends AbstractDelegatingMessageListenerAdapter<T> implements GenericMessageListener<D> {
 
 	private final ProtectedListeners listeners;
 
@@ -41,7 +45,7 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 	}
 
 	@SuppressWarnings("unchecked")
-	public static <K, V> DeliveryListener<?> decorate(Object listener, ProtectedListeners listeners,
+	public static <K, V> DeliveryListener<?, ?> decorate(Object listener, ProtectedListeners listeners,
 			boolean transactional) {
 		return (listener instanceof BatchMessageListener<?, ?> batchListener)
 				? new Batches<>((BatchMessageListener<K, V>) batchListener, listeners, transactional)
@@ -71,7 +75,7 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 		finally {
 			Delivery.unbind(delivery, previous);
 			if (delivery.blocked() == null) {
-				this.listeners.blockedRecords().passed(records);
+				this.listeners.blockedRecords.passed(records);
 			}
 			if (lookAhead != null) {
 				lookAhead.end();
@@ -82,6 +86,38 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 				BlockedRecordHandling.setBlocked(delivery.blocked());
 			}
 		}
+	}
+
+	abstract List<? extends ConsumerRecord<?, ?>> records(D data);
+
+	final void call(D data, @Nullable Acknowledgment acknowledgment, @Nullable Consumer<?, ?> consumer) {
+		switch (this.delegateType) {
+			case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(data, acknowledgment, consumer);
+			case ACKNOWLEDGING -> this.delegate.onMessage(data, acknowledgment);
+			case CONSUMER_AWARE -> this.delegate.onMessage(data, consumer);
+			case SIMPLE -> this.delegate.onMessage(data);
+		}
+	}
+
+	// The container calls the method for the type of the innermost delegate.
+	@Override
+	public void onMessage(D data) {
+		onMessage(data, null, null);
+	}
+
+	@Override
+	public void onMessage(D data, @Nullable Acknowledgment acknowledgment) {
+		onMessage(data, acknowledgment, null);
+	}
+
+	@Override
+	public void onMessage(D data, @Nullable Consumer<?, ?> consumer) {
+		onMessage(data, null, consumer);
+	}
+
+	@Override
+	public void onMessage(D data, @Nullable Acknowledgment acknowledgment, @Nullable Consumer<?, ?> consumer) {
+		deliver(records(data), acknowledgment, (own) -> call(data, own, consumer));
 	}
 
 	// Pass a record to the delegate outside of a delivery, so that it converts and
@@ -101,8 +137,8 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 		if (partitions != null) {
 			BlockedRecordHandling.revoked(partitions);
 			this.listeners.asyncRetries().revoked(partitions);
-			this.listeners.identities().revoked(partitions);
-			this.listeners.blockedRecords().revoked(partitions);
+			this.listeners.identities.revoked(partitions);
+			this.listeners.blockedRecords.revoked(partitions);
 		}
 		super.onPartitionsRevoked(partitions);
 	}
@@ -110,7 +146,7 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 	@Override
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
-		this.listeners.identities().assigned(assignments.keySet());
+		this.listeners.identities.assigned(assignments.keySet());
 		super.onPartitionsAssigned(assignments, callback);
 	}
 
@@ -118,9 +154,9 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 	@Override
 	public void unregisterSeekCallback() {
 		LookAhead.close();
-		this.listeners.identities().close();
+		this.listeners.identities.close();
 		this.listeners.asyncRetries().unregister();
-		this.listeners.blockedRecords().closed();
+		this.listeners.blockedRecords.closed();
 		BlockedRecordHandling.closed();
 		if (this.delegate instanceof ConsumerSeekAware aware) {
 			aware.unregisterSeekCallback();
@@ -134,7 +170,7 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 		}
 	}
 
-	private static final class Records<K, V> extends DeliveryListener<MessageListener<K, V>>
+	private static final class Records<K, V> extends DeliveryListener<MessageListener<K, V>, ConsumerRecord<K, V>>
 			implements AcknowledgingConsumerAwareMessageListener<K, V>, AsyncRepliesAware {
 
 		Records(MessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
@@ -142,41 +178,14 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 		}
 
 		@Override
+		List<ConsumerRecord<K, V>> records(ConsumerRecord<K, V> data) {
+			return List.of(data);
+		}
+
+		@Override
 		@SuppressWarnings("unchecked")
 		public void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
 			call((ConsumerRecord<K, V>) record, acknowledgment, consumer);
-		}
-
-		// The container calls the method for the type of the innermost delegate.
-		@Override
-		public void onMessage(ConsumerRecord<K, V> record) {
-			onMessage(record, null, null);
-		}
-
-		@Override
-		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment) {
-			onMessage(record, acknowledgment, null);
-		}
-
-		@Override
-		public void onMessage(ConsumerRecord<K, V> record, @Nullable Consumer<?, ?> consumer) {
-			onMessage(record, null, consumer);
-		}
-
-		@Override
-		public void onMessage(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
-				@Nullable Consumer<?, ?> consumer) {
-			deliver(List.of(record), acknowledgment, (own) -> call(record, own, consumer));
-		}
-
-		private void call(ConsumerRecord<K, V> record, @Nullable Acknowledgment acknowledgment,
-				@Nullable Consumer<?, ?> consumer) {
-			switch (this.delegateType) {
-				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(record, acknowledgment, consumer);
-				case ACKNOWLEDGING -> this.delegate.onMessage(record, acknowledgment);
-				case CONSUMER_AWARE -> this.delegate.onMessage(record, consumer);
-				case SIMPLE -> this.delegate.onMessage(record);
-			}
 		}
 
 		// The container does not ask the delegate.
@@ -187,7 +196,8 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 
 	}
 
-	private static final class Batches<K, V> extends DeliveryListener<BatchMessageListener<K, V>>
+	private static final class Batches<K, V>
+			extends DeliveryListener<BatchMessageListener<K, V>, List<ConsumerRecord<K, V>>>
 			implements BatchAcknowledgingConsumerAwareMessageListener<K, V> {
 
 		Batches(BatchMessageListener<K, V> delegate, ProtectedListeners listeners, boolean transactional) {
@@ -195,26 +205,20 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 		}
 
 		@Override
+		List<ConsumerRecord<K, V>> records(List<ConsumerRecord<K, V>> data) {
+			return data;
+		}
+
+		@Override
 		@SuppressWarnings("unchecked")
 		public void probe(ConsumerRecord<?, ?> record, Acknowledgment acknowledgment, Consumer<?, ?> consumer) {
 			List<ConsumerRecord<K, V>> records = List.of((ConsumerRecord<K, V>) record);
 			if (wantsPollResult()) {
-				TopicPartition partition = new TopicPartition(record.topic(), record.partition());
-				this.delegate.onMessage(new ConsumerRecords<>(Map.of(partition, records), Map.of()), acknowledgment,
-						(Consumer<K, V>) consumer);
+				this.delegate.onMessage(new ConsumerRecords<>(Map.of(Coordinates.partition(record), records), Map.of()),
+						acknowledgment, (Consumer<K, V>) consumer);
 			}
 			else {
 				call(records, acknowledgment, consumer);
-			}
-		}
-
-		private void call(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
-				@Nullable Consumer<?, ?> consumer) {
-			switch (this.delegateType) {
-				case ACKNOWLEDGING_CONSUMER_AWARE -> this.delegate.onMessage(records, acknowledgment, consumer);
-				case ACKNOWLEDGING -> this.delegate.onMessage(records, acknowledgment);
-				case CONSUMER_AWARE -> this.delegate.onMessage(records, consumer);
-				case SIMPLE -> this.delegate.onMessage(records);
 			}
 		}
 
@@ -223,34 +227,12 @@ public abstract class DeliveryListener<T> extends AbstractDelegatingMessageListe
 			return this.delegate.wantsPollResult();
 		}
 
-		// The container calls the method for the type of the innermost delegate.
-		@Override
-		public void onMessage(List<ConsumerRecord<K, V>> records) {
-			onMessage(records, null, null);
-		}
-
-		@Override
-		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment) {
-			onMessage(records, acknowledgment, null);
-		}
-
-		@Override
-		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Consumer<?, ?> consumer) {
-			onMessage(records, null, consumer);
-		}
-
 		@Override
 		public void onMessage(ConsumerRecords<K, V> records, @Nullable Acknowledgment acknowledgment,
 				Consumer<K, V> consumer) {
 			List<ConsumerRecord<K, V>> list = new ArrayList<>(records.count());
 			records.forEach(list::add);
 			deliver(list, acknowledgment, (own) -> this.delegate.onMessage(records, own, consumer));
-		}
-
-		@Override
-		public void onMessage(List<ConsumerRecord<K, V>> records, @Nullable Acknowledgment acknowledgment,
-				@Nullable Consumer<?, ?> consumer) {
-			deliver(records, acknowledgment, (own) -> call(records, own, consumer));
 		}
 
 	}

@@ -7,6 +7,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.template.ClaimAhead;
 import dev.idempotency.template.IdempotentOperation;
 
@@ -58,8 +59,7 @@ public final class LookAhead {
 	// earlier, so that nothing is known about the next one.
 	private void moveBehind(ConsumerRecord<?, ?> record) {
 		ConsumerRecord<?, ?> candidate = this.polled.poll();
-		while (candidate != null && !(candidate.offset() == record.offset()
-				&& candidate.partition() == record.partition() && candidate.topic().equals(record.topic()))) {
+		while (candidate != null && !Coordinates.isSame(candidate, record)) {
 			candidate = this.polled.poll();
 		}
 	}

@@ -12,25 +12,25 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 
-import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
  */
-public final class ProtectedListeners implements BlockedRecordHandling.FailureListener {
+public final class ProtectedListeners {
 
 	private final Class<?> targetClass;
 
 	private final Map<Method, ProtectedListener> listeners;
 
-	private final ContainerAcknowledgments acknowledgments;
+	final ContainerAcknowledgments acknowledgments;
 
-	private final TopicIdentities identities;
+	final TopicIdentities identities;
 
 	private final AsyncRetries asyncRetries = new AsyncRetries();
 
-	private final BlockedRecords blockedRecords = new BlockedRecords();
+	final BlockedRecords blockedRecords = new BlockedRecords();
 
 	private final Collection<ListenerScope> scopes;
 
@@ -45,47 +45,14 @@ public final class ProtectedListeners implements BlockedRecordHandling.FailureLi
 		this.listeners = Map.copyOf(listeners);
 	}
 
-	ContainerAcknowledgments acknowledgments() {
-		return this.acknowledgments;
-	}
-
-	TopicIdentities identities() {
-		return this.identities;
-	}
-
-	AsyncRetries asyncRetries() {
-		return this.asyncRetries;
-	}
-
-	BlockedRecords blockedRecords() {
-		return this.blockedRecords;
-	}
-
 	// The error handler may publish the record to a retry topic. Its copy is then
 	// recognized as this record, whatever headers its producer has copied.
-	@Override
 	public void failed(ConsumerRecord<?, ?> record) {
 		this.scopes.forEach((scope) -> scope.recordFailed(record));
 	}
 
-	@Override
-	public boolean isAsync() {
-		return this.asyncRetries.isActive();
-	}
-
-	@Override
-	public void redelivered(List<ConsumerRecord<?, ?>> records, boolean async) {
-		this.asyncRetries.redelivered(records, async);
-	}
-
-	@Override
-	public boolean isBehindRetry(ConsumerRecord<?, ?> record) {
-		return this.asyncRetries.isBehindRetry(record);
-	}
-
-	@Override
-	public boolean handled(List<ConsumerRecord<?, ?>> records) {
-		return this.asyncRetries.handled(records);
+	public AsyncRetries asyncRetries() {
+		return this.asyncRetries;
 	}
 
 	// Return the protection of an invoked method. The method may be a bridge method

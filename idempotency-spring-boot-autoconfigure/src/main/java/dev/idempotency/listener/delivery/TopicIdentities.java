@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.key.OffsetPositions;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
@@ -88,7 +89,7 @@ public final class TopicIdentities implements OffsetPositions {
 
 	@Override
 	public OffsetPosition of(ConsumerRecord<?, ?> record) {
-		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+		TopicPartition partition = Coordinates.partition(record);
 		return new OffsetPosition(record.topic(), record.partition(), record.offset(),
 				new Identity(partition, this.known.get().get(partition)));
 	}

@@ -4,7 +4,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
 
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -12,7 +11,6 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.jspecify.annotations.Nullable;
 import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.KafkaException.Level;
 import org.springframework.kafka.listener.CommonErrorHandler;
@@ -23,7 +21,9 @@ import org.springframework.kafka.listener.SeekUtils;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.listener.error.BlockedRecordHandling.FailureListener;
+import dev.idempotency.listener.async.AsyncRetries;
+import dev.idempotency.listener.async.AsyncRetries.AsyncOutcome;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.springkafka.PartitionRetryState;
 
 /**
@@ -40,10 +40,14 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 
 	private final PartitionPauses pauses;
 
-	private final FailureListener failures;
+	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
 
-	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses, FailureListener failures) {
-		this.failures = failures;
+	private final AsyncRetries asyncRetries;
+
+	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
+			java.util.function.Consumer<ConsumerRecord<?, ?>> failed, AsyncRetries asyncRetries) {
+		this.failed = failed;
+		this.asyncRetries = asyncRetries;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
@@ -54,7 +58,8 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 	// failed it keeps only the last record.
 	@Override
 	public boolean seeksAfterHandling() {
-		return ConsumerState.current().blocked != null || this.failures.isAsync() || this.delegate.seeksAfterHandling();
+		return ConsumerState.current().blocked != null || this.asyncRetries.isActive()
+				|| this.delegate.seeksAfterHandling();
 	}
 
 	@Override
@@ -62,7 +67,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 			MessageListenerContainer container) {
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
-			this.failures.failed(record);
+			this.failed.accept(record);
 			return this.delegate.handleOne(thrownException, record, consumer, container);
 		}
 		this.pauses.pause(container, consumer, record, blocked);
@@ -74,20 +79,20 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 			MessageListenerContainer container) {
 		ConsumerState.current().blocked = null;
 		if (thrownException instanceof AsyncOutcome outcome) {
-			if (!outcome.redelivered.getAsBoolean()) {
-				handleOutcome(outcome.failure, records, consumer, container);
+			if (!outcome.isRedelivered()) {
+				handleOutcome(outcome, records, consumer, container);
 			}
 			return;
 		}
 		try {
-			if (!records.isEmpty() && this.failures.isBehindRetry(records.get(0))) {
+			if (!records.isEmpty() && this.asyncRetries.isBehindRetry(records.get(0))) {
 				// A record that cannot be deserialized does not reach the listener.
 				redeliver(thrownException, records, consumer, container);
 			}
 			retryOrRecover(thrownException, records, consumer, container);
 		}
 		catch (RuntimeException ex) {
-			this.failures.redelivered(records, false);
+			this.asyncRetries.redelivered(records, false);
 			throw ex;
 		}
 		handled(records, consumer);
@@ -95,15 +100,15 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 
 	// Does not throw the exception that makes the container expect a redelivery, because
 	// the container would then skip later records by its own rules.
-	private void handleOutcome(@Nullable RuntimeException failure, List<ConsumerRecord<?, ?>> records,
-			Consumer<?, ?> consumer, MessageListenerContainer container) {
-		if (failure != null) {
+	private void handleOutcome(AsyncOutcome outcome, List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		if (outcome.getCause() instanceof RuntimeException failure) {
 			try {
 				retryOrRecover(failure, records, consumer, container);
 			}
 			catch (RuntimeException ex) {
 				logger.debug(ex, "A record whose asynchronous result has failed is redelivered");
-				this.failures.redelivered(records, true);
+				this.asyncRetries.redelivered(records, true);
 				seek(records.get(0), 0, consumer);
 				return;
 			}
@@ -112,14 +117,13 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 	}
 
 	private void handled(List<ConsumerRecord<?, ?>> records, Consumer<?, ?> consumer) {
-		if (this.failures.handled(records)) {
+		if (this.asyncRetries.handled(records)) {
 			seek(records.get(0), 1, consumer);
 		}
 	}
 
 	private static void seek(ConsumerRecord<?, ?> record, int distance, Consumer<?, ?> consumer) {
-		SeekUtils.seekPartitions(consumer,
-				Map.of(new TopicPartition(record.topic(), record.partition()), record.offset() + distance), logger);
+		SeekUtils.seekPartitions(consumer, Map.of(Coordinates.partition(record), record.offset() + distance), logger);
 	}
 
 	// Seeks, and throws the exception that makes the container expect a redelivery.
@@ -133,8 +137,8 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 			MessageListenerContainer container) {
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
-			records.stream().limit(1).forEach(this.failures::failed);
-			if (this.failures.isAsync() && !this.delegate.seeksAfterHandling()) {
+			records.stream().limit(1).forEach(this.failed);
+			if (this.asyncRetries.isActive() && !this.delegate.seeksAfterHandling()) {
 				SeekUtils.seekOrRecover(thrownException, records, consumer, container, false,
 						(record, ex) -> this.delegate.handleOne(ex, record, consumer, container), logger, Level.DEBUG);
 			}
@@ -151,7 +155,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
 			MessageListenerContainer container, Runnable invokeListener) {
 		redeliverIfPartial(thrownException, data, consumer, container);
-		data.forEach(this.failures::failed);
+		data.forEach(this.failed);
 		try {
 			this.delegate.handleBatch(thrownException, data, consumer, container, guarded(invokeListener));
 		}
@@ -167,7 +171,7 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
 		redeliverIfPartial(thrownException, data, consumer, container);
-		data.forEach(this.failures::failed);
+		data.forEach(this.failed);
 		try {
 			return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container,
 					guarded(invokeListener));
@@ -270,24 +274,6 @@ final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRet
 		// The poll that assigns partitions may return records of them.
 		this.pauses.beforePoll(consumer);
 		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
-	}
-
-	/**
-	 * Reports the asynchronous result of a record between two polls.
-	 */
-	@SuppressWarnings("serial")
-	static final class AsyncOutcome extends RuntimeException {
-
-		private final @Nullable RuntimeException failure;
-
-		private final BooleanSupplier redelivered;
-
-		AsyncOutcome(@Nullable RuntimeException failure, BooleanSupplier redelivered) {
-			super((failure != null) ? "The result has failed" : "The retry has succeeded", failure, false, false);
-			this.failure = failure;
-			this.redelivered = redelivered;
-		}
-
 	}
 
 	/**

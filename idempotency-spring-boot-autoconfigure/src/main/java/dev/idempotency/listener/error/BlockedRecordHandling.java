@@ -3,7 +3,6 @@ package dev.idempotency.listener.error;
 import java.util.Collection;
 import java.util.List;
 import java.util.SortedMap;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 
@@ -22,7 +21,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
-import dev.idempotency.template.ExceptionCauses;
+import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.template.PendingCompletion;
 
 /**
@@ -40,11 +39,13 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * Decorate the handlers of a container that is not running. A second call changes
 	 * nothing.
 	 * @param container the container
-	 * @param failures receives the failed records
+	 * @param failed receives each record that an error handler may publish
+	 * @param asyncRetries the retries of its asynchronous results
 	 * @param <K> the type of record keys
 	 * @param <V> the type of record values
 	 */
-	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, FailureListener failures) {
+	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, Consumer<ConsumerRecord<?, ?>> failed,
+			AsyncRetries asyncRetries) {
 		KafkaAwareTransactionManager<?, ?> manager = manager(container);
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
 		if (errorHandler == null && manager == null) {
@@ -53,11 +54,12 @@ public final class BlockedRecordHandling implements DisposableBean {
 		}
 		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
 			excludeRejectionsFromRetries(errorHandler);
-			container.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failures));
+			container
+				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed, asyncRetries));
 		}
 		PollInterceptors.install(container, this.pauses);
 		if (manager != null) {
-			installAfterRollback(container, (ConfigurableTransactionManager) manager, failures::failed);
+			installAfterRollback(container, (ConfigurableTransactionManager) manager, failed);
 		}
 	}
 
@@ -129,15 +131,6 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
-	 * Find the exception with which a batch listener names the record that failed.
-	 * @param error the exception of the listener
-	 * @return the exception, {@code null} if the listener names no record
-	 */
-	public static @Nullable BatchListenerFailedException namedFailure(Throwable error) {
-		return ExceptionCauses.find(BatchListenerFailedException.class, error);
-	}
-
-	/**
 	 * Create the exception that reports a batch with blocked records. In each partition,
 	 * the records from the first unprocessed one are redelivered.
 	 * @param records the records of the batch
@@ -164,29 +157,6 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
-	 * Return the failure that reports the success of a retry to the consumer of an
-	 * asynchronous listener. The consumer then continues behind the record.
-	 * @param redelivered whether the record is or will be delivered again, so that the
-	 * success does not matter
-	 * @return the failure
-	 */
-	public static RuntimeException retrySucceeded(BooleanSupplier redelivered) {
-		return new BlockedAwareErrorHandler.AsyncOutcome(null, redelivered);
-	}
-
-	/**
-	 * Return the failure that reports a failed result to the consumer of an asynchronous
-	 * listener. The decorated error handler handles the original exception.
-	 * @param exception the exception of the result
-	 * @param redelivered whether the record is or will be delivered again, so that the
-	 * failure does not matter
-	 * @return the failure
-	 */
-	public static RuntimeException asyncFailure(RuntimeException exception, BooleanSupplier redelivered) {
-		return new BlockedAwareErrorHandler.AsyncOutcome(exception, redelivered);
-	}
-
-	/**
 	 * Return whether a container has the decorators.
 	 * @param container the container
 	 * @return whether the application has not replaced one of them
@@ -207,54 +177,6 @@ public final class BlockedRecordHandling implements DisposableBean {
 	@Override
 	public void destroy() {
 		this.pauses.stop();
-	}
-
-	/**
-	 * Receives the failed records of a container, on the threads of its consumers.
-	 */
-	public interface FailureListener {
-
-		/**
-		 * Called for each record that an error handler may publish.
-		 * @param record the record
-		 */
-		void failed(ConsumerRecord<?, ?> record);
-
-		/**
-		 * Return whether failures may arrive after later records have been delivered.
-		 * @return whether the listener is asynchronous
-		 */
-		default boolean isAsync() {
-			return false;
-		}
-
-		/**
-		 * Called for records that are redelivered.
-		 * @param records the records, the failed one first
-		 * @param async whether the asynchronous result of the failed one has failed
-		 */
-		default void redelivered(List<ConsumerRecord<?, ?>> records, boolean async) {
-		}
-
-		/**
-		 * Return whether a record waits for the retry of an earlier one.
-		 * @param record the record
-		 * @return whether it must be redelivered
-		 */
-		default boolean isBehindRetry(ConsumerRecord<?, ?> record) {
-			return false;
-		}
-
-		/**
-		 * Called for each single record that an error handler has recovered, and for each
-		 * retry of an asynchronous result that has succeeded.
-		 * @param records the record, and the records behind it that are redelivered
-		 * @return whether the consumer must seek to the next record
-		 */
-		default boolean handled(List<ConsumerRecord<?, ?>> records) {
-			return false;
-		}
-
 	}
 
 	@SuppressWarnings("serial")

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.template.ExceptionCauses;
 
 /**
@@ -38,12 +39,12 @@ final class PartialBatchException extends RuntimeException {
 		for (int i = 0; i < records.size(); i++) {
 			ConsumerRecord<?, ?> record = records.get(i);
 			if (!processed.test(i)) {
-				this.unprocessed.putIfAbsent(partition(record), record.offset());
+				this.unprocessed.putIfAbsent(Coordinates.partition(record), record.offset());
 			}
 		}
 		blocked.forEach((index, reason) -> {
 			ConsumerRecord<?, ?> record = records.get(index);
-			this.blocked.putIfAbsent(partition(record), new BlockedRecord(record.offset(), reason));
+			this.blocked.putIfAbsent(Coordinates.partition(record), new BlockedRecord(record.offset(), reason));
 		});
 	}
 
@@ -57,7 +58,7 @@ final class PartialBatchException extends RuntimeException {
 		if (this.committable) {
 			for (ConsumerRecord<?, ?> record : batch) {
 				if (isProcessed(record)) {
-					next.put(partition(record), record.offset() + 1);
+					next.put(Coordinates.partition(record), record.offset() + 1);
 				}
 			}
 		}
@@ -75,16 +76,12 @@ final class PartialBatchException extends RuntimeException {
 	}
 
 	private boolean isProcessed(ConsumerRecord<?, ?> record) {
-		return record.offset() < this.unprocessed.getOrDefault(partition(record), Long.MAX_VALUE);
+		return record.offset() < this.unprocessed.getOrDefault(Coordinates.partition(record), Long.MAX_VALUE);
 	}
 
 	void pause(PartitionPauses pauses, MessageListenerContainer container, Consumer<?, ?> consumer) {
 		this.blocked.forEach(
 				(partition, record) -> pauses.pause(container, consumer, partition, record.offset(), record.reason()));
-	}
-
-	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
-		return new TopicPartition(record.topic(), record.partition());
 	}
 
 	private record BlockedRecord(long offset, OperationBlockedException reason) {

@@ -24,6 +24,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.listener.key.Coordinates;
 
 /**
  * Pauses the partition of a blocked record and resumes it after a delay. The consumer
@@ -66,7 +67,7 @@ final class PartitionPauses {
 
 	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, ConsumerRecord<?, ?> record,
 			OperationBlockedException blocked) {
-		pause(container, consumer, new TopicPartition(record.topic(), record.partition()), record.offset(), blocked);
+		pause(container, consumer, Coordinates.partition(record), record.offset(), blocked);
 	}
 
 	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, TopicPartition partition, long offset,

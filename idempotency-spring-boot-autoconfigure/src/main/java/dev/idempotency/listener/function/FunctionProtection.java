@@ -1,10 +1,13 @@
 package dev.idempotency.listener.function;
 
 import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
 import java.lang.reflect.Type;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -13,20 +16,30 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.ProxyFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Role;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.kafka.support.KafkaUtils;
 import org.springframework.messaging.Message;
 import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
-import dev.idempotency.listener.method.AsyncResult;
+import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.method.IdempotentAdvisor;
 
 /**
  * Protects function beans that are called by a listener container which no endpoint
@@ -35,12 +48,18 @@ import dev.idempotency.listener.method.AsyncResult;
  *
  * @since 0.1.0
  */
-public final class FunctionProtection {
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
+public final class FunctionProtection implements BeanPostProcessor {
+
+	private static final Log logger = LogFactory.getLog(FunctionProtection.class);
 
 	private static final List<Class<?>> KINDS = List.of(Function.class, Consumer.class, Supplier.class,
 			BiFunction.class, BiConsumer.class);
 
 	private final ConfigurableListableBeanFactory beanFactory;
+
+	// The classes whose calls are advised, by the name of the bean.
+	private final Map<String, Class<?>> advised = new ConcurrentHashMap<>();
 
 	FunctionProtection(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
@@ -52,11 +71,11 @@ public final class FunctionProtection {
 			return null;
 		}
 		Object bean = this.beanFactory.getBean(name);
-		Class<?> advised = this.beanFactory.getBean(FunctionPostProcessor.class).advised(name);
+		Class<?> advised = this.advised.get(name);
 		// Another post-processor may have wrapped the bean afterwards.
 		Class<?> targetClass = (advised != null) ? advised : AopUtils.getTargetClass(bean);
 		Method method = method(bean, targetClass);
-		Idempotent annotation = annotation(name, method, targetClass, this.beanFactory);
+		Idempotent annotation = annotation(name, method, targetClass);
 		if (annotation == null) {
 			return null;
 		}
@@ -78,7 +97,7 @@ public final class FunctionProtection {
 
 	// The names of the idempotent function beans that exist.
 	public Set<String> names() {
-		return this.beanFactory.getBean(FunctionPostProcessor.class).names();
+		return Set.copyOf(this.advised.keySet());
 	}
 
 	public static boolean isFunction(Method beanMethod) {
@@ -86,11 +105,11 @@ public final class FunctionProtection {
 				&& KINDS.stream().anyMatch((kind) -> kind.isAssignableFrom(beanMethod.getReturnType()));
 	}
 
-	static boolean isFunction(Object bean) {
+	private static boolean isFunction(Object bean) {
 		return KINDS.stream().anyMatch((kind) -> kind.isInstance(bean));
 	}
 
-	static @Nullable Method method(Object bean, Class<?> targetClass) {
+	private static @Nullable Method method(Object bean, Class<?> targetClass) {
 		if (!(bean instanceof Function<?, ?>) && !(bean instanceof Consumer<?>)) {
 			return null;
 		}
@@ -99,15 +118,14 @@ public final class FunctionProtection {
 		return AopUtils.getMostSpecificMethod(method, targetClass);
 	}
 
-	static @Nullable Idempotent annotation(String name, @Nullable Method method, Class<?> targetClass,
-			ConfigurableListableBeanFactory beanFactory) {
+	private @Nullable Idempotent annotation(String name, @Nullable Method method, Class<?> targetClass) {
 		Idempotent annotation = (method != null) ? AnnotatedElementUtils.findMergedAnnotation(method, Idempotent.class)
 				: null;
 		if (annotation == null) {
 			annotation = AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
 		}
-		return (annotation != null || !beanFactory.containsBean(name)) ? annotation
-				: beanFactory.findAnnotationOnBean(name, Idempotent.class);
+		return (annotation != null || !this.beanFactory.containsBean(name)) ? annotation
+				: this.beanFactory.findAnnotationOnBean(name, Idempotent.class);
 	}
 
 	// The bean method declares the types of a lambda expression, whose class does not.
@@ -161,6 +179,63 @@ public final class FunctionProtection {
 	private static IdempotencyConfigurationException refusal(String name, String reason, String action) {
 		return new IdempotencyConfigurationException(
 				"The idempotent function " + name + " cannot be protected: " + reason + ".", action);
+	}
+
+	@Override
+	public Object postProcessAfterInitialization(Object bean, String beanName) {
+		if (!isFunction(bean)) {
+			return bean;
+		}
+		Class<?> targetClass = AopUtils.getTargetClass(bean);
+		Method method = method(bean, targetClass);
+		if (annotation(beanName, method, targetClass) == null) {
+			return bean;
+		}
+		this.advised.put(beanName, targetClass);
+		if (method == null || IdempotentAdvisor.isMarked(method, targetClass)) {
+			return bean;
+		}
+		ProxyFactory factory = new ProxyFactory(bean);
+		// Other beans may inject the class.
+		factory.setProxyTargetClass(
+				!AopUtils.isAopProxy(bean) && !targetClass.isHidden() && !Modifier.isFinal(targetClass.getModifiers()));
+		factory.addAdvice(new FunctionAdvice(beanName, method));
+		return factory.getProxy(targetClass.getClassLoader());
+	}
+
+	private static final class FunctionAdvice implements MethodInterceptor {
+
+		private final String name;
+
+		private final Method method;
+
+		private volatile boolean warned;
+
+		FunctionAdvice(String name, Method method) {
+			this.name = name;
+			this.method = method;
+		}
+
+		@Override
+		public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+			if (!invocation.getMethod().getName().equals(this.method.getName())) {
+				return invocation.proceed();
+			}
+			Delivery delivery = Delivery.current();
+			ProtectedListener listener = (delivery != null) ? delivery.listener(this.method) : null;
+			if (delivery != null && listener != null) {
+				return IdempotentAdvisor.invoke(listener, invocation, delivery);
+			}
+			if (!this.warned && delivery == null && KafkaUtils.getConsumerGroupId() != null) {
+				this.warned = true;
+				logger.warn("@Idempotent on the function " + this.name + " is ignored: a thread of the consumer group '"
+						+ KafkaUtils.getConsumerGroupId() + "' called it, but no binding of that consumer names it in "
+						+ "its function definition, so it runs for each delivery. Bind the function itself instead of "
+						+ "a router, or call it within IdempotencyTemplate.execute");
+			}
+			return invocation.proceed();
+		}
+
 	}
 
 }

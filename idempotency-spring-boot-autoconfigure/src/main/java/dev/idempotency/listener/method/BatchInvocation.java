@@ -32,10 +32,12 @@ import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.Delivery.NackedException;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.ExceptionCauses;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.PendingCompletion;
 
@@ -161,8 +163,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		int index = 0;
 		for (ConsumerRecord<K, V> record : records) {
 			if (indexes.contains(index++)) {
-				some.computeIfAbsent(new TopicPartition(record.topic(), record.partition()), (key) -> new ArrayList<>())
-					.add(record);
+				some.computeIfAbsent(Coordinates.partition(record), (key) -> new ArrayList<>()).add(record);
 			}
 		}
 		return new ConsumerRecords<>(some, Map.of());
@@ -176,7 +177,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		if (error instanceof OperationNotAcknowledgedException && this.acknowledgment != null) {
 			return this.acknowledgment.acknowledged() + 1;
 		}
-		BatchListenerFailedException failed = BlockedRecordHandling.namedFailure(error);
+		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, error);
 		if (failed == null) {
 			return -1;
 		}
@@ -189,15 +190,13 @@ final class BatchInvocation implements BatchHandler<Object> {
 	@Override
 	public @Nullable OperationDeclinedException declinedBy(Throwable error) {
 		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
-				: BlockedRecordHandling.namedFailure(error);
+				: ExceptionCauses.find(BatchListenerFailedException.class, error);
 		return (failed != null) ? this.settings.declinedFailures().declined(failed.getCause()) : null;
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {
 		for (int i = 0; i < this.due.size(); i++) {
-			ConsumerRecord<?, ?> candidate = this.delivery.records().get(this.due.get(i));
-			if (candidate.offset() == record.offset() && candidate.partition() == record.partition()
-					&& candidate.topic().equals(record.topic())) {
+			if (Coordinates.isSame(this.delivery.records().get(this.due.get(i)), record)) {
 				return i;
 			}
 		}
@@ -304,7 +303,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	// batch. In a transaction, it would commit the offsets of the records before the
 	// failed one, although their output is rolled back.
 	private static Throwable withoutIndex(Throwable failure) {
-		BatchListenerFailedException indexed = BlockedRecordHandling.namedFailure(failure);
+		BatchListenerFailedException indexed = ExceptionCauses.find(BatchListenerFailedException.class, failure);
 		if (indexed == null) {
 			return failure;
 		}

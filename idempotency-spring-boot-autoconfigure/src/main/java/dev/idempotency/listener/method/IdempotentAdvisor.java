@@ -18,7 +18,9 @@ import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Role;
 import org.springframework.core.MethodIntrospector;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -47,6 +49,7 @@ import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
  * Consumers without a consumer group are not recognized.
  */
 @SuppressWarnings("serial")
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	/**

@@ -19,6 +19,7 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.Message;
 
 import dev.idempotency.Mode;
+import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ManualAcknowledgments;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;

@@ -14,6 +14,7 @@ import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.Delivery.NackedException;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -52,7 +53,7 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 			ConsumerRecord<?, ?> record = records.get(i);
 			// Most records of a batch belong to one partition.
 			if (lane == null || lane.partition() != record.partition() || !lane.topic().equals(record.topic())) {
-				lane = new TopicPartition(record.topic(), record.partition());
+				lane = Coordinates.partition(record);
 			}
 			try {
 				Resolution resolution = this.settings.operations().resolve(record, arguments, i);

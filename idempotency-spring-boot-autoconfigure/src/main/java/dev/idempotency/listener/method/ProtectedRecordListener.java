@@ -17,6 +17,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.Delivery.NackedException;
 import dev.idempotency.listener.delivery.ListenerSettings;

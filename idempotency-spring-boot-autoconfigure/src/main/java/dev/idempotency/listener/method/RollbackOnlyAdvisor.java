@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ClassFilter;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.context.annotation.Role;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -25,6 +27,7 @@ import dev.idempotency.listener.delivery.Delivery;
  * a failed inner method whose exception was swallowed, which is a failure.
  */
 @SuppressWarnings("serial")
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 public final class RollbackOnlyAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
 	private static final String[] TRANSACTIONAL = { "org.springframework.transaction.annotation.Transactional",

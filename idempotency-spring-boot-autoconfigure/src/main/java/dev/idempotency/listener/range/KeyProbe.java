@@ -52,7 +52,7 @@ final class KeyProbe {
 		this.positions = positions;
 	}
 
-	Answer resolve(ConsumerRecord<?, ?> probed, DeliveryListener<?> listener, Consumer<?, ?> consumer) {
+	Answer resolve(ConsumerRecord<?, ?> probed, DeliveryListener<?, ?> listener, Consumer<?, ?> consumer) {
 		this.record = probed;
 		this.answer = null;
 		boolean batch = listener instanceof BatchMessageListener<?, ?>;

@@ -44,6 +44,7 @@ import org.springframework.kafka.support.serializer.SerializationUtils;
 import org.springframework.util.Assert;
 import org.springframework.util.ClassUtils;
 
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.range.KeyProbe.Answer;
 import dev.idempotency.reconcile.ReconciliationRequest;
@@ -261,7 +262,7 @@ final class ListenerRange implements TopicRange {
 		List<TopicRecord> records = new ArrayList<>();
 		try {
 			for (ConsumerRecord<?, ?> record : this.consumer.poll(POLL)) {
-				if (record.offset() < this.ends.getOrDefault(partition(record), 0L)) {
+				if (record.offset() < this.ends.getOrDefault(Coordinates.partition(record), 0L)) {
 					records.add(resolve(record));
 				}
 			}
@@ -297,13 +298,9 @@ final class ListenerRange implements TopicRange {
 
 	private TopicRecord record(ConsumerRecord<?, ?> record, @Nullable Target target, @Nullable String problem) {
 		boolean consumed = this.committed == null
-				|| record.offset() < this.committed.getOrDefault(partition(record), 0L);
+				|| record.offset() < this.committed.getOrDefault(Coordinates.partition(record), 0L);
 		return new TopicRecord(record.topic(), record.partition(), record.offset(), record.timestamp(), consumed,
 				target, problem);
-	}
-
-	private static TopicPartition partition(ConsumerRecord<?, ?> record) {
-		return new TopicPartition(record.topic(), record.partition());
 	}
 
 	@Override

@@ -87,7 +87,7 @@ public final class ListenerTopics {
 							+ "compared. Reconcile a listener without 'errorHandler'");
 			Assert.state(this.consumers != null, () -> "The consumer factory of the listener '" + this.id
 					+ "' is not known. Use a container factory that extends AbstractKafkaListenerContainerFactory");
-			Assert.state(ListenerShape.listener(this.container) instanceof DeliveryListener<?>,
+			Assert.state(ListenerShape.listener(this.container) instanceof DeliveryListener<?, ?>,
 					() -> "The message listener of the container '" + this.id
 							+ "' was replaced. Restart the container, so that it is protected again");
 			try {
@@ -99,8 +99,8 @@ public final class ListenerTopics {
 			}
 		}
 
-		DeliveryListener<?> listener() {
-			return (DeliveryListener<?>) Objects.requireNonNull(ListenerShape.listener(this.container));
+		DeliveryListener<?, ?> listener() {
+			return (DeliveryListener<?, ?>) Objects.requireNonNull(ListenerShape.listener(this.container));
 		}
 
 	}

@@ -73,6 +73,9 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		return backOff;
 	}
 
+	// A container of a function has no listener yet. It is decorated when its first
+	// consumer
+	// starts: that consumer is restarted before it polls.
 	void install(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
 		Installation installation = new Installation(listeners, Kind.of(container));
 		decorate(container, installation);
@@ -83,26 +86,19 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		this.installations.put(container, installation);
 	}
 
-	// Protect a container that has no listener yet. Its error handler is decorated
-	// now, its listener when its first consumer starts: that consumer is restarted
-	// before it polls.
-	void installBeforeListener(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
-		Installation installation = new Installation(listeners, Kind.of(container));
-		this.blockedRecords.install(container, listeners);
-		this.installations.put(container, installation);
-	}
-
 	private void decorate(AbstractMessageListenerContainer<?, ?> container, Installation installation) {
-		Object listener = listener(container);
-		if (!(listener instanceof DeliveryListener<?>)) {
+		ProtectedListeners listeners = installation.listeners();
+		Object listener = ListenerShape.listener(container);
+		if (listener != null && !(listener instanceof DeliveryListener<?, ?>)) {
 			container.setupMessageListener(
-					DeliveryListener.decorate(listener, installation.listeners(), installation.kind().transactional()));
+					DeliveryListener.decorate(listener, listeners, installation.kind().transactional()));
 		}
-		this.blockedRecords.install(container, installation.listeners());
+		this.blockedRecords.install(container, listeners::failed, listeners.asyncRetries());
 	}
 
 	private boolean isDecorated(AbstractMessageListenerContainer<?, ?> container) {
-		return listener(container) instanceof DeliveryListener<?> && this.blockedRecords.isInstalled(container);
+		return ListenerShape.listener(container) instanceof DeliveryListener<?, ?>
+				&& this.blockedRecords.isInstalled(container);
 	}
 
 	@Override
@@ -214,11 +210,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	@Override
 	public int getOrder() {
 		return Ordered.HIGHEST_PRECEDENCE;
-	}
-
-	private static Object listener(MessageListenerContainer container) {
-		return Objects.requireNonNull(ListenerShape.listener(container),
-				"A container must have a listener when it is registered");
 	}
 
 	static Map<String, Object> consumerProperties(MessageListenerContainer container,

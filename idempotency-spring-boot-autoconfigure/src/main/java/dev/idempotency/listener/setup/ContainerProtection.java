@@ -19,6 +19,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -53,6 +54,7 @@ import dev.idempotency.listener.range.TopicIds;
  * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
  * containers are not changed.
  */
+@Lazy
 public final class ContainerProtection {
 
 	private static final Log logger = LogFactory.getLog(ContainerProtection.class);
@@ -200,7 +202,7 @@ public final class ContainerProtection {
 		this.members.add(container.getGroupId(), listenerSettings, null);
 		this.listenerScopes.add(scope, listenerSettings.template());
 		this.retentions.add(listenerSettings.name(), container.getContainerProperties(), listenerSettings.retention());
-		this.installations.installBeforeListener(container,
+		this.installations.install(container,
 				new ProtectedListeners(function.targetClass(),
 						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
 						this.acknowledgments.create(container), identities));

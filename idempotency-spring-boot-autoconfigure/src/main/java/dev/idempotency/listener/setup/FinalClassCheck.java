@@ -6,7 +6,9 @@ import java.lang.reflect.Modifier;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.aop.framework.ProxyConfig;
 import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.Role;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
@@ -18,6 +20,7 @@ import dev.idempotency.listener.method.IdempotentAdvisor;
  * Rejects final classes with idempotent methods with an explanation, before Spring fails
  * to create their proxy. In Kotlin, classes are final by default.
  */
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 final class FinalClassCheck implements BeanPostProcessor {
 
 	private final BeanFactory beanFactory;

@@ -16,7 +16,6 @@ import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.jspecify.annotations.Nullable;
-import org.springframework.context.SmartLifecycle;
 
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.range.TopicIds;
@@ -28,7 +27,7 @@ import dev.idempotency.migration.MigratingStore;
  * before the containers start, because their consumers would be members as well, and
  * delays the start by a few seconds at most.
  */
-final class GroupMembers implements SmartLifecycle {
+final class GroupMembers extends StartupCheck {
 
 	private static final Log logger = LogFactory.getLog(GroupMembers.class);
 
@@ -39,7 +38,9 @@ final class GroupMembers implements SmartLifecycle {
 
 	private final Map<String, Map<String, Object>> consumers = new HashMap<>();
 
-	private volatile boolean running;
+	GroupMembers() {
+		super(PHASE);
+	}
 
 	/**
 	 * Add the group of a listener.
@@ -55,14 +56,13 @@ final class GroupMembers implements SmartLifecycle {
 			return;
 		}
 		this.consumers.put(group, consumer);
-		if (this.running) {
-			start();
+		if (isRunning()) {
+			check();
 		}
 	}
 
 	@Override
-	public synchronized void start() {
-		this.running = true;
+	protected synchronized void check() {
 		long deadline = System.nanoTime() + TIMEOUT.toNanos();
 		this.consumers.forEach((group, consumer) -> check(group, consumer, deadline));
 		this.consumers.clear();
@@ -115,21 +115,6 @@ final class GroupMembers implements SmartLifecycle {
 		finally {
 			client.close(Duration.ZERO);
 		}
-	}
-
-	@Override
-	public void stop() {
-		this.running = false;
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.running;
-	}
-
-	@Override
-	public int getPhase() {
-		return PHASE;
 	}
 
 }

@@ -30,10 +30,10 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 import org.springframework.transaction.interceptor.TransactionInterceptor;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ManualAcknowledgments;
 import dev.idempotency.listener.function.IdempotentFunction;
-import dev.idempotency.listener.method.AsyncResult;
 import dev.idempotency.listener.method.IdempotentAdvisor;
 import dev.idempotency.listener.method.ListenerShape;
 import dev.idempotency.listener.springkafka.RecordFilters;

@@ -9,6 +9,8 @@ import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
 import org.springframework.aop.support.NameMatchMethodPointcut;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.context.annotation.Role;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
@@ -22,6 +24,7 @@ import dev.idempotency.IdempotencyConfigurationException;
  * Spring Kafka injects the registry by its class.
  */
 @SuppressWarnings("serial")
+@Role(BeanDefinition.ROLE_INFRASTRUCTURE)
 final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProcessor {
 
 	private static final String METHOD = "registerListenerContainer";

@@ -5,7 +5,6 @@ import java.lang.reflect.Method;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.context.SmartLifecycle;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.listener.delivery.ListenerSettings;
@@ -15,7 +14,7 @@ import dev.idempotency.listener.method.IdempotentAdvisor;
 /**
  * Verifies, before any container starts, that the annotated methods are protected.
  */
-final class ListenerStartupCheck implements SmartLifecycle {
+final class ListenerStartupCheck extends StartupCheck {
 
 	private static final Log logger = LogFactory.getLog(ListenerStartupCheck.class);
 
@@ -27,10 +26,9 @@ final class ListenerStartupCheck implements SmartLifecycle {
 
 	private final ObjectProvider<FunctionProtection> functions;
 
-	private volatile boolean running;
-
 	ListenerStartupCheck(IdempotentAdvisor advisor, ObjectProvider<KafkaListenerEndpointRegistry> registry,
 			ObjectProvider<ContainerProtection> protection, ObjectProvider<FunctionProtection> functions) {
+		super(Integer.MIN_VALUE);
 		this.functions = functions;
 		this.advisor = advisor;
 		this.registry = registry;
@@ -38,8 +36,7 @@ final class ListenerStartupCheck implements SmartLifecycle {
 	}
 
 	@Override
-	public void start() {
-		this.running = true;
+	protected void check() {
 		if (!this.advisor.isUsed()) {
 			return;
 		}
@@ -52,21 +49,6 @@ final class ListenerStartupCheck implements SmartLifecycle {
 						+ " unless a Kafka listener is registered for it later. Put it on a @KafkaListener method");
 			}
 		}
-	}
-
-	@Override
-	public void stop() {
-		this.running = false;
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.running;
-	}
-
-	@Override
-	public int getPhase() {
-		return Integer.MIN_VALUE;
 	}
 
 }

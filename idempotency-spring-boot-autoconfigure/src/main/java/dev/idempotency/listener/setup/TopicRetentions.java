@@ -52,7 +52,7 @@ final class TopicRetentions extends BackgroundCheck {
 	void add(String listener, ContainerProperties container, Duration retention) {
 		this.added.add(new Listener(listener, container, retention));
 		if (isRunning()) {
-			runInBackground();
+			check();
 		}
 	}
 

@@ -66,7 +66,7 @@ class DecoratorTests {
 	}
 
 	private void install() {
-		this.handling.install(this.container, this.listeners);
+		this.handling.install(this.container, this.listeners::failed, this.listeners.asyncRetries());
 	}
 
 	@Test

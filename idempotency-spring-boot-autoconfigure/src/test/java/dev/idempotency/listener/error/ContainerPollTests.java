@@ -28,6 +28,7 @@ import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.async.AsyncRetries;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -83,7 +84,7 @@ class ContainerPollTests {
 			}
 		});
 		this.handling.install(this.container, (record) -> {
-		});
+		}, new AsyncRetries());
 		this.consumer.updateBeginningOffsets(Map.of(PARTITION, 0L));
 		this.consumer
 			.schedulePollTask(() -> this.consumer.addRecord(new ConsumerRecord<>("payments", 0, 0, "key", "value")));

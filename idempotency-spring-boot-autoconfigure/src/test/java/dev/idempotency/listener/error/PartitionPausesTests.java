@@ -25,6 +25,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.RecordInterceptor;
 
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -139,7 +140,7 @@ class PartitionPausesTests {
 			reassign(FIRST, SECOND);
 			assertThat(this.consumer.paused()).isEmpty();
 			new BlockedAwareErrorHandler(new DefaultErrorHandler(), this.pauses, (record) -> {
-			}).onPartitionsAssigned(this.consumer, List.of(FIRST, SECOND), () -> {
+			}, new AsyncRetries()).onPartitionsAssigned(this.consumer, List.of(FIRST, SECOND), () -> {
 			});
 			assertThat(this.consumer.paused()).containsExactly(FIRST);
 		});

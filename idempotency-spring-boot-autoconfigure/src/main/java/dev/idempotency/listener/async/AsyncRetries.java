@@ -1,12 +1,12 @@
-package dev.idempotency.listener.delivery;
+package dev.idempotency.listener.async;
 
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.NavigableMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentNavigableMap;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.function.BooleanSupplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -18,7 +18,7 @@ import org.springframework.kafka.listener.DelegatingMessageListener;
 import org.springframework.kafka.listener.adapter.RecordMessagingMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
-import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.springkafka.FailedResults;
 import dev.idempotency.listener.springkafka.RetainedPartitions;
 
@@ -47,7 +47,7 @@ import dev.idempotency.listener.springkafka.RetainedPartitions;
  * thread of its consumer, because the container accesses its list of unacknowledged
  * offsets there without a lock.
  */
-final class AsyncRetries {
+public final class AsyncRetries {
 
 	private static final Log logger = LogFactory.getLog(AsyncRetries.class);
 
@@ -64,19 +64,20 @@ final class AsyncRetries {
 	/**
 	 * Register a consumer on its thread.
 	 */
-	void register(Object listener, ConsumerSeekCallback callback) {
+	public void register(Object listener, ConsumerSeekCallback callback) {
 		RecordMessagingMessageListenerAdapter<?, ?> adapter = adapter(listener);
 		if (adapter == null || !adapter.isAsyncReplies()) {
 			return;
 		}
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || !current.results.isOf(callback)) {
-			current = AsyncConsumer.of(callback);
+			FailedResults results = FailedResults.of(callback);
+			if (results == null) {
+				return;
+			}
+			this.consumer.set(new AsyncConsumer(results, new RetainedPartitions(callback), new ConcurrentHashMap<>(),
+					new ConcurrentHashMap<>()));
 		}
-		if (current == null) {
-			return;
-		}
-		this.consumer.set(current);
 		this.route = () -> route(adapter);
 		route(adapter);
 	}
@@ -93,11 +94,11 @@ final class AsyncRetries {
 		return (target instanceof RecordMessagingMessageListenerAdapter<?, ?> adapter) ? adapter : null;
 	}
 
-	boolean isActive() {
+	public boolean isActive() {
 		return this.route != null;
 	}
 
-	void unregister() {
+	public void unregister() {
 		this.consumer.remove();
 	}
 
@@ -105,7 +106,7 @@ final class AsyncRetries {
 	 * Note that partitions are no longer assigned to the consumer of this thread. Their
 	 * unacknowledged records are redelivered.
 	 */
-	void revoked(Collection<TopicPartition> partitions) {
+	public void revoked(Collection<TopicPartition> partitions) {
 		AsyncConsumer current = this.consumer.get();
 		if (current != null) {
 			partitions.forEach((partition) -> {
@@ -118,7 +119,7 @@ final class AsyncRetries {
 	/**
 	 * Note that partitions have been assigned to the consumer of this thread.
 	 */
-	void assigned() {
+	public void assigned() {
 		AsyncConsumer current = this.consumer.get();
 		if (current != null) {
 			current.retained.assigned();
@@ -129,7 +130,7 @@ final class AsyncRetries {
 	 * Skip a record on the thread of its consumer if an earlier record of its partition
 	 * is retried. It is redelivered after that.
 	 */
-	boolean skip(ConsumerRecord<?, ?> record) {
+	public boolean skip(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || !isBehindRetry(record)) {
 			return false;
@@ -142,12 +143,12 @@ final class AsyncRetries {
 	 * Return on the thread of the consumer whether an earlier record of the partition has
 	 * been redelivered and is retried.
 	 */
-	boolean isBehindRetry(ConsumerRecord<?, ?> record) {
+	public boolean isBehindRetry(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || current.retried.isEmpty()) {
 			return false;
 		}
-		TopicPartition partition = new TopicPartition(record.topic(), record.partition());
+		TopicPartition partition = Coordinates.partition(record);
 		Long first = current.retried.get(partition);
 		if (first == null || record.offset() <= first) {
 			return false;
@@ -164,7 +165,7 @@ final class AsyncRetries {
 	/**
 	 * Begin the delivery of a record on the thread of its consumer.
 	 */
-	@Nullable Acknowledgment begin(ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
+	public @Nullable Acknowledgment begin(ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || acknowledgment == null) {
 			return acknowledgment;
@@ -181,7 +182,7 @@ final class AsyncRetries {
 	 * it has acknowledged and not reported was accepted by an error handler of the
 	 * listener.
 	 */
-	void end() {
+	public void end() {
 		AsyncDelivery handled = this.acknowledged.get();
 		if (handled != null) {
 			this.acknowledged.remove();
@@ -206,13 +207,13 @@ final class AsyncRetries {
 	 * Note on the thread of the consumer that records are redelivered, and with the first
 	 * one the later records of its partition.
 	 */
-	void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
+	public void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || records.isEmpty()) {
 			return;
 		}
 		ConsumerRecord<?, ?> failed = records.get(0);
-		TopicPartition partition = new TopicPartition(failed.topic(), failed.partition());
+		TopicPartition partition = Coordinates.partition(failed);
 		current.ignoreFrom(partition, failed.offset());
 		if (async) {
 			current.retried.put(partition, failed.offset());
@@ -227,7 +228,7 @@ final class AsyncRetries {
 	 * Note on the thread of the consumer that the error handler has handled a failed
 	 * record, or that a retry has succeeded.
 	 */
-	boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
+	public boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || records.isEmpty()) {
 			return false;
@@ -237,8 +238,7 @@ final class AsyncRetries {
 			current.results.forget(records.subList(1, records.size()));
 		}
 		ConsumerRecord<?, ?> handled = records.get(0);
-		AsyncDelivery delivery = current.get(new TopicPartition(handled.topic(), handled.partition()),
-				handled.offset());
+		AsyncDelivery delivery = current.get(Coordinates.partition(handled), handled.offset());
 		if (delivery == null) {
 			return false;
 		}
@@ -251,7 +251,7 @@ final class AsyncRetries {
 	/**
 	 * The delivery of one record, and its acknowledgment.
 	 */
-	final class AsyncDelivery extends DelegatingAcknowledgment {
+	public final class AsyncDelivery extends DelegatingAcknowledgment {
 
 		private final ConsumerRecord<?, ?> record;
 
@@ -271,31 +271,30 @@ final class AsyncRetries {
 		private AsyncDelivery(ConsumerRecord<?, ?> record, AsyncConsumer consumer, Acknowledgment delegate) {
 			super(delegate);
 			this.record = record;
-			this.partition = new TopicPartition(record.topic(), record.partition());
+			this.partition = Coordinates.partition(record);
 			this.consumer = consumer;
 		}
 
 		private boolean isOf(ConsumerRecord<?, ?> other) {
-			return this.record.offset() == other.offset() && this.partition.partition() == other.partition()
-					&& this.partition.topic().equals(other.topic());
+			return Coordinates.isSame(this.record, other);
 		}
 
 		/**
 		 * Note that the result is about to fail.
 		 */
-		synchronized void failing() {
+		public synchronized void failing() {
 			this.failing = true;
 			this.retrySucceeded = false;
 		}
 
-		boolean isFailing() {
+		public boolean isFailing() {
 			return this.failing;
 		}
 
 		/**
 		 * Note that the method has failed after the application had completed its result.
 		 */
-		synchronized void failedLate(RuntimeException exception) {
+		public synchronized void failedLate(RuntimeException exception) {
 			this.acknowledgeable = true;
 			this.failing = true;
 			report(exception);
@@ -324,7 +323,7 @@ final class AsyncRetries {
 			else if (!this.retrySucceeded && !this.ignored) {
 				this.retrySucceeded = true;
 				this.consumer.results.report(this.record,
-						BlockedRecordHandling.retrySucceeded(() -> isRedelivered() || this.failing));
+						new AsyncOutcome(null, () -> isRedelivered() || this.failing));
 			}
 		}
 
@@ -342,8 +341,7 @@ final class AsyncRetries {
 					this.failing = true;
 					this.consumer.add(this);
 				}
-				this.consumer.results.report(this.record,
-						BlockedRecordHandling.asyncFailure(exception, this::isRedelivered));
+				this.consumer.results.report(this.record, new AsyncOutcome(exception, this::isRedelivered));
 			}
 		}
 
@@ -382,29 +380,38 @@ final class AsyncRetries {
 	}
 
 	/**
-	 * A consumer of the container.
+	 * Reports the asynchronous result of a record between two polls. Its cause is the
+	 * failure of the result, {@code null} if a retry has succeeded.
 	 */
-	private static final class AsyncConsumer {
+	@SuppressWarnings("serial")
+	public static final class AsyncOutcome extends RuntimeException {
 
-		private final FailedResults results;
+		private final BooleanSupplier redelivered;
 
-		private final RetainedPartitions retained;
-
-		// The deliveries that are not acknowledged, by their offsets.
-		private final Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries = new ConcurrentHashMap<>();
-
-		// The offset of the record that is retried.
-		private final Map<TopicPartition, Long> retried = new ConcurrentHashMap<>();
-
-		private AsyncConsumer(FailedResults results, RetainedPartitions retained) {
-			this.results = results;
-			this.retained = retained;
+		private AsyncOutcome(@Nullable RuntimeException failure, BooleanSupplier redelivered) {
+			super((failure != null) ? "The result has failed" : "The retry has succeeded", failure, false, false);
+			this.redelivered = redelivered;
 		}
 
-		static @Nullable AsyncConsumer of(ConsumerSeekCallback callback) {
-			FailedResults results = FailedResults.of(callback);
-			return (results != null) ? new AsyncConsumer(results, new RetainedPartitions(callback)) : null;
+		// Return whether the record is or will be delivered again, so that the outcome
+		// does not matter.
+		public boolean isRedelivered() {
+			return this.redelivered.getAsBoolean();
 		}
+
+	}
+
+	/**
+	 * A consumer of the container.
+	 *
+	 * @param results reports results to the consumer
+	 * @param retained the partitions that it keeps in a rebalance
+	 * @param deliveries the deliveries that are not acknowledged, by their offsets
+	 * @param retried the offset of the record that is retried
+	 */
+	private record AsyncConsumer(FailedResults results, RetainedPartitions retained,
+			Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries,
+			Map<TopicPartition, Long> retried) {
 
 		void add(AsyncDelivery delivery) {
 			this.deliveries.computeIfAbsent(delivery.partition, (key) -> new ConcurrentSkipListMap<>())
@@ -426,7 +433,7 @@ final class AsyncRetries {
 		void ignoreFrom(TopicPartition partition, long first) {
 			ConcurrentNavigableMap<Long, AsyncDelivery> open = this.deliveries.get(partition);
 			if (open != null && !open.isEmpty()) {
-				NavigableMap<Long, AsyncDelivery> behind = open.tailMap(first, true);
+				Map<Long, AsyncDelivery> behind = open.tailMap(first, true);
 				behind.values().forEach(AsyncDelivery::ignore);
 				behind.clear();
 			}

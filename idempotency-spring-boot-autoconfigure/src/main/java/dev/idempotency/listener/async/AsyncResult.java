@@ -1,4 +1,4 @@
-package dev.idempotency.listener.method;
+package dev.idempotency.listener.async;
 
 import java.lang.reflect.Method;
 import java.util.concurrent.CompletableFuture;

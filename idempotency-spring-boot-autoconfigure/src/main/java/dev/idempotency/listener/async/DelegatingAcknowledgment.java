@@ -1,4 +1,4 @@
-package dev.idempotency.listener.delivery;
+package dev.idempotency.listener.async;
 
 import java.time.Duration;
 
@@ -8,11 +8,11 @@ import org.springframework.kafka.support.Acknowledgment;
  * An acknowledgment that passes on to another one what its subclass does not override.
  * The default methods of the interface would reject the call instead.
  */
-abstract class DelegatingAcknowledgment implements Acknowledgment {
+public abstract class DelegatingAcknowledgment implements Acknowledgment {
 
-	final Acknowledgment delegate;
+	protected final Acknowledgment delegate;
 
-	DelegatingAcknowledgment(Acknowledgment delegate) {
+	protected DelegatingAcknowledgment(Acknowledgment delegate) {
 		this.delegate = delegate;
 	}
 
