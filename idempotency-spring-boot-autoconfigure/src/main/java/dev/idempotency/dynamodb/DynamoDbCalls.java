@@ -30,6 +30,7 @@ import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.store.Deadline;
 
 /**
  * Sends requests with a deadline. The requests for several keys are sent concurrently by
@@ -70,12 +71,8 @@ final class DynamoDbCalls implements AutoCloseable {
 		return this.table;
 	}
 
-	Duration timeout() {
-		return this.timeout;
-	}
-
 	Deadline deadline() {
-		return new Deadline(System.nanoTime() + this.timeout.toNanos());
+		return Deadline.after(this.timeout);
 	}
 
 	Update update(UpdateItemRequest request, Deadline deadline) {
@@ -120,8 +117,12 @@ final class DynamoDbCalls implements AutoCloseable {
 		boolean interrupted = Thread.interrupted();
 		try {
 			while (true) {
+				long left = deadline.nanos() - System.nanoTime();
+				if (left < TimeUnit.MILLISECONDS.toNanos(1)) {
+					throw DynamoDbErrors.timeout(this.timeout, null);
+				}
 				AwsRequestOverrideConfiguration limit = AwsRequestOverrideConfiguration.builder()
-					.apiCallTimeout(remaining(deadline))
+					.apiCallTimeout(Duration.ofNanos(left))
 					.build();
 				try {
 					return request.apply(limit);
@@ -142,14 +143,6 @@ final class DynamoDbCalls implements AutoCloseable {
 				Thread.currentThread().interrupt();
 			}
 		}
-	}
-
-	private Duration remaining(Deadline deadline) {
-		long left = deadline.nanos() - System.nanoTime();
-		if (left < TimeUnit.MILLISECONDS.toNanos(1)) {
-			throw DynamoDbErrors.timeout(this.timeout, null);
-		}
-		return Duration.ofNanos(left);
 	}
 
 	// Apply a function to each element, at the same time if there are several. All
@@ -188,16 +181,8 @@ final class DynamoDbCalls implements AutoCloseable {
 	}
 
 	private <R> R await(Future<R> future, Deadline deadline) {
-		boolean interrupted = false;
 		try {
-			while (true) {
-				try {
-					return future.get(Math.max(0, deadline.nanos() - System.nanoTime()), TimeUnit.NANOSECONDS);
-				}
-				catch (InterruptedException ex) {
-					interrupted = true;
-				}
-			}
+			return deadline.await(future);
 		}
 		catch (ExecutionException ex) {
 			if (ex.getCause() instanceof RuntimeException exception) {
@@ -209,20 +194,11 @@ final class DynamoDbCalls implements AutoCloseable {
 			future.cancel(true);
 			throw DynamoDbErrors.timeout(this.timeout, ex);
 		}
-		finally {
-			if (interrupted) {
-				Thread.currentThread().interrupt();
-			}
-		}
 	}
 
 	@Override
 	public void close() {
 		this.executor.shutdown();
-	}
-
-	record Deadline(long nanos) {
-
 	}
 
 	/**

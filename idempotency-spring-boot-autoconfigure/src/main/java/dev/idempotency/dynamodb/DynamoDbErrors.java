@@ -43,7 +43,9 @@ final class DynamoDbErrors {
 		if (error instanceof AwsServiceException refusal) {
 			String code = code(refusal);
 			String refused = "DynamoDB refused the request (" + code + ")";
-			return isOutage(refusal, code) ? new IdempotencyStoreUnavailableException(refused, code, error)
+			boolean outage = OUTAGE.contains(code) || refusal.statusCode() >= SERVER_ERROR
+					|| refusal.isThrottlingException() || refusal.isClockSkewException();
+			return outage ? new IdempotencyStoreUnavailableException(refused, code, error)
 					: new IdempotencyStoreRefusedException(refused, code, error);
 		}
 		return new IdempotencyStoreUnavailableException("DynamoDB cannot be reached", error);
@@ -51,11 +53,6 @@ final class DynamoDbErrors {
 
 	static IdempotencyStoreUnavailableException timeout(Duration timeout, @Nullable Throwable cause) {
 		return new IdempotencyStoreUnavailableException("DynamoDB did not answer within " + timeout, cause);
-	}
-
-	private static boolean isOutage(AwsServiceException refusal, String code) {
-		return OUTAGE.contains(code) || refusal.statusCode() >= SERVER_ERROR || refusal.isThrottlingException()
-				|| refusal.isClockSkewException();
 	}
 
 	static String code(AwsServiceException refusal) {

@@ -16,11 +16,11 @@ import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.dynamodb.DynamoDbCalls.Deadline;
 import dev.idempotency.dynamodb.DynamoDbCalls.Update;
 import dev.idempotency.dynamodb.Observations.Observation;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
@@ -49,8 +49,6 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	public static final DataSize MAX_RESULT_SIZE = DataSize.ofKilobytes(390);
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
-
-	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
 	// Each further try means that another owner has changed the key in between.
 	private static final int TRIES = 3;
@@ -83,10 +81,7 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	DynamoDbIdempotencyStore(DynamoDbClient client, String table, Duration timeout, Duration maxClockSkew,
 			InstantSource clock) {
-		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
-			throw new IdempotencyConfigurationException("'idempotency.store.timeout' is " + timeout + ".",
-					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
-		}
+		Deadline.requireTimeout(timeout);
 		if (maxClockSkew.isNegative()) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.dynamodb.max-clock-skew' is " + maxClockSkew + ".",

@@ -13,9 +13,9 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.dynamodb.DynamoDbCalls.Deadline;
 import dev.idempotency.dynamodb.DynamoDbCalls.Update;
 import dev.idempotency.dynamodb.Observations.Observation;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 

@@ -99,18 +99,14 @@ final class DynamoDbTableCheck implements Lifecycle {
 		TimeToLiveDescription timeToLive = this.client
 			.describeTimeToLive((request) -> request.tableName(this.table).overrideConfiguration(LIMIT))
 			.timeToLiveDescription();
-		if (!isEnabled(timeToLive)) {
+		boolean enabled = timeToLive.timeToLiveStatus() == TimeToLiveStatus.ENABLED
+				|| timeToLive.timeToLiveStatus() == TimeToLiveStatus.ENABLING;
+		if (!enabled || !RecordItem.TTL.equals(timeToLive.attributeName())) {
 			findings.add("The items of the DynamoDB table '" + this.table
 					+ "' are never deleted. Enable time to live for the attribute '" + RecordItem.TTL + "'");
 		}
 		findings.forEach(logger::warn);
 		this.store.warn(findings.isEmpty() ? null : String.join(". ", findings));
-	}
-
-	private static boolean isEnabled(TimeToLiveDescription timeToLive) {
-		return RecordItem.TTL.equals(timeToLive.attributeName())
-				&& (timeToLive.timeToLiveStatus() == TimeToLiveStatus.ENABLED
-						|| timeToLive.timeToLiveStatus() == TimeToLiveStatus.ENABLING);
 	}
 
 	private TableDescription describe() {

@@ -65,9 +65,7 @@ final class Observations {
 	}
 
 	synchronized void end(UUID id) {
-		if (!this.observations.isEmpty()) {
-			this.observations.remove(id);
-		}
+		this.observations.remove(id);
 	}
 
 	synchronized int size() {

@@ -2,9 +2,7 @@ package dev.idempotency.dynamodb;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.HexFormat;
 import java.util.Map;
-import java.util.UUID;
 import java.util.function.Function;
 
 import org.jspecify.annotations.Nullable;
@@ -58,15 +56,12 @@ record RecordItem(Map<String, AttributeValue> attributes) {
 	static final String LISTED = "#id, #state, #token, #beat, #lease, #fence, #attempt, #failure, #message, #scope, "
 			+ "#key, #createdAt, #claimedUntil, #completedAt, #expiresAt, #decided";
 
-	private static final HexFormat HEX = HexFormat.of();
-
 	static Map<String, AttributeValue> key(IdempotencyKey key) {
 		return Map.of(ID, AttributeValue.fromS(id(key)));
 	}
 
 	static String id(IdempotencyKey key) {
-		UUID id = key.id();
-		return HEX.toHexDigits(id.getMostSignificantBits()) + HEX.toHexDigits(id.getLeastSignificantBits());
+		return key.id().toString().replace("-", "");
 	}
 
 	String id() {

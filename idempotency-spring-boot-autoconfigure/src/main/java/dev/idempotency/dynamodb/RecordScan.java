@@ -13,7 +13,7 @@ import software.amazon.awssdk.services.dynamodb.model.ScanRequest;
 import software.amazon.awssdk.services.dynamodb.model.ScanResponse;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
-import dev.idempotency.dynamodb.DynamoDbCalls.Deadline;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 
@@ -49,8 +49,7 @@ final class RecordScan {
 		Assert.isTrue(after == null || POSITION.matcher(after).matches(), () -> "'after' is '" + after
 				+ "', which is not the end of a page. Use 'next' of the previous answer, or begin without 'after'");
 		Deadline deadline = this.calls.deadline();
-		// Half of the timeout, so that the last step ends within the timeout too.
-		long end = System.nanoTime() + this.calls.timeout().toNanos() / 2;
+		Deadline end = deadline.middle();
 		int examined = 0;
 		String position = after;
 		while (true) {
@@ -71,7 +70,7 @@ final class RecordScan {
 			}
 			position = new RecordItem(response.lastEvaluatedKey()).id();
 			examined += response.items().size();
-			if (examined >= IdempotencyRecords.WINDOW || System.nanoTime() > end) {
+			if (examined >= IdempotencyRecords.WINDOW || end.isOver()) {
 				return position;
 			}
 		}

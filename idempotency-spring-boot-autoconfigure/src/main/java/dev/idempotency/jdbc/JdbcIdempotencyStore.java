@@ -15,13 +15,13 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
@@ -48,8 +48,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private static final Log logger = LogFactory.getLog(JdbcIdempotencyStore.class);
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
-
-	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
 	private final DataSource dataSource;
 
@@ -120,10 +118,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout, Layout layout,
 			Duration partitionInterval, @Nullable DataSource renewals) {
-		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
-			throw new IdempotencyConfigurationException("'idempotency.store.timeout' is " + timeout + ".",
-					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
-		}
+		Deadline.requireTimeout(timeout);
 		this.dataSource = dataSource;
 		this.table = TableName.of(table);
 		this.timeout = timeout;

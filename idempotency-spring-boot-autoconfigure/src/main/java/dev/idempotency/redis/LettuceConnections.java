@@ -15,6 +15,8 @@ import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
+import dev.idempotency.store.Deadline;
+
 /**
  * Runs commands on the connection that all threads share, with the timeout of the store
  * instead of Lettuce's.

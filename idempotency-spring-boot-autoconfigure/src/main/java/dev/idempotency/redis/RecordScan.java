@@ -2,7 +2,6 @@ package dev.idempotency.redis;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -29,6 +28,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.redis.Replies.ScannedRecord;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.IdempotencyRecords;
 
 /**
@@ -50,23 +50,21 @@ final class RecordScan {
 
 	private final Deadline deadline;
 
-	// Half of the timeout, so that the last step ends within the timeout too.
-	private final long end;
+	private final Deadline end;
 
 	private final Set<ByteBuffer> names = new HashSet<>();
 
-	RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline,
-			Duration timeout) {
+	RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline) {
 		this.commands = commands;
 		this.scripts = scripts;
 		this.deadline = deadline;
-		this.end = System.nanoTime() + timeout.toNanos() / 2;
+		this.end = deadline.middle();
 	}
 
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		// A prefix cannot contain a brace, see RecordScripts.
 		ScanArgs arguments = ScanArgs.Builder.limit(STEP)
-			.match(escape(this.scripts.prefix()) + "{*", StandardCharsets.US_ASCII);
+			.match(this.scripts.prefix().replaceAll("([\\\\*?\\[\\]^-])", "\\\\$1") + "{*", StandardCharsets.US_ASCII);
 		List<String> nodes = nodes();
 		int node = 0;
 		ScanCursor cursor = ScanCursor.INITIAL;
@@ -86,7 +84,7 @@ final class RecordScan {
 				.stream()
 				.filter((name) -> this.names.add(ByteBuffer.wrap(name)))
 				.toList();
-			boolean enough = !visit(newNames, visitor) || System.nanoTime() > this.end
+			boolean enough = !visit(newNames, visitor) || this.end.isOver()
 					|| this.names.size() >= IdempotencyRecords.WINDOW;
 			cursor = step;
 			if (step.isFinished()) {
@@ -134,9 +132,8 @@ final class RecordScan {
 
 	private boolean visit(List<byte[]> names, Predicate<ScannedRecord> visitor)
 			throws ExecutionException, TimeoutException {
-		List<ScriptCall.Sent> calls = names.stream()
-			.map((name) -> this.scripts.find(name).send(this.commands))
-			.toList();
+		List<ScriptCall.Sent> calls = ScriptCall.sendAll(names.stream().map(this.scripts::find).toList(),
+				this.commands);
 		try {
 			boolean further = true;
 			for (ScriptCall.Sent call : calls) {
@@ -158,10 +155,6 @@ final class RecordScan {
 			logger.debug("An unreadable record was left out", ex);
 			return null;
 		}
-	}
-
-	private static String escape(String prefix) {
-		return prefix.replaceAll("([\\\\*?\\[\\]^-])", "\\\\$1");
 	}
 
 }

@@ -1,8 +1,6 @@
 package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
-import java.util.HexFormat;
-import java.util.UUID;
 import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
@@ -38,8 +36,6 @@ record RecordScripts(String prefix) {
 
 	// A brace would make the prefix the hash tag, and put all keys on one cluster node.
 	private static final Pattern PREFIX = Pattern.compile("[!-z|~]{1,200}");
-
-	private static final HexFormat HEX = HexFormat.of();
 
 	static final byte RESULT = 'R';
 
@@ -232,9 +228,7 @@ record RecordScripts(String prefix) {
 	}
 
 	String name(IdempotencyKey key) {
-		UUID id = key.id();
-		return this.prefix + '{' + HEX.toHexDigits(id.getMostSignificantBits())
-				+ HEX.toHexDigits(id.getLeastSignificantBits()) + '}';
+		return this.prefix + '{' + key.id().toString().replace("-", "") + '}';
 	}
 
 	ScriptCall claim(ClaimRequest request) {

@@ -21,6 +21,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
@@ -42,8 +43,6 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 public final class RedisIdempotencyStore implements IdempotencyStore, AutoCloseable {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
-
-	private static final Duration MIN_TIMEOUT = Duration.ofMillis(100);
 
 	private final LettuceConnections connections;
 
@@ -67,17 +66,14 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	 * @throws IdempotencyConfigurationException if an argument is out of its range
 	 */
 	public RedisIdempotencyStore(LettuceConnectionFactory factory, String keyPrefix, int replicas, Duration timeout) {
-		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
-			throw new IdempotencyConfigurationException("'idempotency.store.timeout' is " + timeout + ".",
-					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
-		}
+		Deadline.requireTimeout(timeout);
 		if (replicas < 0) {
 			throw new IdempotencyConfigurationException("'idempotency.redis.replicas' is " + replicas + ".",
 					"Set 'idempotency.redis.replicas' to the number of replicas that must confirm a completion, or to 0.");
 		}
 		this.scripts = new RecordScripts(keyPrefix);
 		this.connections = new LettuceConnections(factory, timeout);
-		this.records = new RedisRecords(this.connections, this.scripts, timeout);
+		this.records = new RedisRecords(this.connections, this.scripts);
 		this.replicated = (replicas > 0) ? new ReplicatedConnection(factory, replicas, timeout) : null;
 		this.timeout = timeout;
 	}

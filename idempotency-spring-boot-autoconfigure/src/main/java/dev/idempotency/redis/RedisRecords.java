@@ -1,7 +1,6 @@
 package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -27,19 +26,16 @@ final class RedisRecords implements IdempotencyRecords {
 
 	private final RecordScripts scripts;
 
-	private final Duration timeout;
-
-	RedisRecords(LettuceConnections connections, RecordScripts scripts, Duration timeout) {
+	RedisRecords(LettuceConnections connections, RecordScripts scripts) {
 		this.connections = connections;
 		this.scripts = scripts;
-		this.timeout = timeout;
 	}
 
 	@Override
 	public Overview overview() {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			Map<String, ScopeCount> scopes = new TreeMap<>();
-			String end = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(null, (scanned) -> {
+			String end = new RecordScan(commands, this.scripts, deadline).scan(null, (scanned) -> {
 				scopes.merge(scanned.record().key().scope(), ScopeCount.of(scanned.record(), scanned.now()),
 						ScopeCount::plus);
 				return true;
@@ -64,31 +60,28 @@ final class RedisRecords implements IdempotencyRecords {
 			throw new IllegalArgumentException(
 					"'after' is set, but Redis keeps no order of records. Call the list without 'after'");
 		}
+		Page found = scan(condition, limit + 1, null);
+		return new Page(found.records().stream().limit(limit).toList(),
+				found.complete() && found.records().size() <= limit, null);
+	}
+
+	private Page scan(Predicate<ScannedRecord> condition, int most, @Nullable String after) {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
-			String end = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(null, (scanned) -> {
+			String next = new RecordScan(commands, this.scripts, deadline).scan(after, (scanned) -> {
 				if (condition.test(scanned)) {
 					found.add(scanned.record());
 				}
-				return found.size() <= limit;
+				return found.size() < most;
 			});
-			return new Page(found.stream().limit(limit).toList(), end == null && found.size() <= limit, null);
+			return new Page(found, next == null, next);
 		});
 	}
 
 	@Override
 	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
-		return this.connections.onSharedConnection((commands, deadline) -> {
-			List<IdempotencyRecord> found = new ArrayList<>();
-			String next = new RecordScan(commands, this.scripts, deadline, this.timeout).scan(after, (scanned) -> {
-				IdempotencyRecord record = scanned.record();
-				if (selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(scanned.now()))) {
-					found.add(record);
-				}
-				return found.size() < limit;
-			});
-			return new Page(found, next == null, next);
-		});
+		return scan((scanned) -> selection.matches(scanned.record().key(), scanned.record().createdAt())
+				&& (force || !scanned.record().isLive(scanned.now())), limit, after);
 	}
 
 	@Override

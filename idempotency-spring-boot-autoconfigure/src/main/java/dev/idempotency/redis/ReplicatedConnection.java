@@ -26,6 +26,7 @@ import io.lettuce.core.codec.ByteArrayCodec;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**

@@ -22,8 +22,9 @@ import io.lettuce.core.protocol.AsyncCommand;
 import io.lettuce.core.protocol.Command;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
-import org.jspecify.annotations.Nullable;
 import org.springframework.data.redis.core.script.DigestUtils;
+
+import dev.idempotency.store.Deadline;
 
 /**
  * A call of a Lua script on one key. The script is sent by its digest, and in full if the
@@ -43,24 +44,17 @@ record ScriptCall(Script script, byte[] key, byte[]... arguments) {
 
 	// With one write to the network for each node.
 	static List<Sent> sendAll(List<ScriptCall> calls, RedisClusterAsyncCommands<byte[], byte[]> commands) {
-		StatefulConnection<byte[], byte[]> connection = connection(commands);
-		if (connection == null || calls.size() == 1) {
+		if (calls.size() <= 1) {
 			return calls.stream().map((call) -> call.send(commands)).toList();
 		}
 		List<AsyncCommand<byte[], byte[], byte[]>> together = calls.stream().map(ScriptCall::command).toList();
+		StatefulConnection<byte[], byte[]> connection = (commands instanceof RedisAsyncCommands<byte[], byte[]> server)
+				? server.getStatefulConnection()
+				: ((RedisAdvancedClusterAsyncCommands<byte[], byte[]>) commands).getStatefulConnection();
 		connection.dispatch(together);
 		return IntStream.range(0, calls.size())
 			.mapToObj((i) -> new Sent(commands, calls.get(i), together.get(i)))
 			.toList();
-	}
-
-	private static @Nullable StatefulConnection<byte[], byte[]> connection(
-			RedisClusterAsyncCommands<byte[], byte[]> commands) {
-		if (commands instanceof RedisAsyncCommands<byte[], byte[]> server) {
-			return server.getStatefulConnection();
-		}
-		return (commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster)
-				? cluster.getStatefulConnection() : null;
 	}
 
 	private AsyncCommand<byte[], byte[], byte[]> command() {

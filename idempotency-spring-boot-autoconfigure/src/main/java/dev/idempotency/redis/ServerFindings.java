@@ -19,12 +19,12 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.store.Deadline;
 
 /**
  * Problems of the servers that endanger the protection: commands that they refuse to the
@@ -135,16 +135,16 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 	private static Map<String, Future<String>> sendInfo(RedisClusterAsyncCommands<byte[], byte[]> commands) {
 		Map<String, Future<String>> sent = new TreeMap<>();
 		if (commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> cluster) {
-			cluster.all().commands().info(SECTION).asMap().forEach((node, info) -> sent.put(address(node), info));
+			cluster.all()
+				.commands()
+				.info(SECTION)
+				.asMap()
+				.forEach((node, info) -> sent.put(node.getUri().getHost() + ":" + node.getUri().getPort(), info));
 		}
 		else {
 			sent.put("", commands.info(SECTION));
 		}
 		return sent;
-	}
-
-	private static String address(RedisClusterNode node) {
-		return node.getUri().getHost() + ":" + node.getUri().getPort();
 	}
 
 	// INFO is rarely forbidden, CONFIG often. A node that is down is ignored.

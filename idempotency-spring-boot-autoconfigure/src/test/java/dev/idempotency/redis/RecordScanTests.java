@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Deadline;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Overview;
 import dev.idempotency.store.IdempotencyRecords.Page;
@@ -77,7 +78,7 @@ class RecordScanTests {
 		given(commands.getStatefulConnection()).willReturn(connection);
 		given(connection.getPartitions()).willReturn(new Partitions());
 		RecordScan scan = new RecordScan(commands, new RecordScripts(TestRedis.PREFIX),
-				Deadline.after(TestRedis.TIMEOUT), TestRedis.TIMEOUT);
+				Deadline.after(TestRedis.TIMEOUT));
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> scan.scan(null, (scanned) -> true))
 			.withMessage("The topology of the Redis cluster contains no master");
