@@ -204,8 +204,8 @@ public final class IdempotencyEndpoint {
 		return switch (action) {
 			case "release", "evict" -> {
 				IdempotencyKey one = key(scope, key);
-				yield Changed.of(one, action.equals("release") ? admin.release(one, forced, requestedBy)
-						: admin.evict(one, forced, requestedBy));
+				yield new Changed(one.scope(), one.value(), action.equals("release")
+						? admin.release(one, forced, requestedBy) : admin.evict(one, forced, requestedBy));
 			}
 			case "evict-all" -> {
 				Assert.notNull(scope, "'scope' is missing. Name one");
@@ -409,10 +409,6 @@ public final class IdempotencyEndpoint {
 	 * @param outcome the outcome
 	 */
 	public record Changed(String scope, String key, Change outcome) implements ChangeDescriptor {
-
-		static Changed of(IdempotencyKey key, Change outcome) {
-			return new Changed(key.scope(), key.value(), outcome);
-		}
 
 	}
 

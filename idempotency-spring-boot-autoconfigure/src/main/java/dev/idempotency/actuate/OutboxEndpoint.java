@@ -24,7 +24,6 @@ import dev.idempotency.actuate.OutboxEndpoint.MessagesChanged;
 import dev.idempotency.actuate.OutboxEndpoint.OutboxOverview;
 import dev.idempotency.actuate.WebResponses.ChangeDescriptor;
 import dev.idempotency.outbox.OutboxAdmin;
-import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
 import dev.idempotency.outbox.OutboxStore.Status;
 import dev.idempotency.store.IdempotencyRecords.Change;
@@ -73,7 +72,10 @@ public final class OutboxEndpoint {
 	 */
 	@ReadOperation
 	public OutboxOverview overview() {
-		return OutboxOverview.of(this.admin.store());
+		Status status = this.admin.store().status();
+		boolean waiting = status.pending() + status.blocked() > 0;
+		return new OutboxOverview(this.admin.store().table(), status.pending(), waiting ? status.oldest() : null,
+				status.deadLetters(), status.blocked());
 	}
 
 	/**
@@ -85,10 +87,15 @@ public final class OutboxEndpoint {
 	 */
 	@ReadOperation
 	public @Nullable DeadLetterList view(@Selector String view, @Nullable Integer limit, SecurityContext context) {
-		return view.equals("set-aside")
-				? DeadLetterList.of(this.admin.store().deadLetters(WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT)),
-						this.showValues.isShown(context, this.roles))
-				: null;
+		if (!view.equals("set-aside")) {
+			return null;
+		}
+		boolean values = this.showValues.isShown(context, this.roles);
+		return new DeadLetterList(this.admin.store()
+			.deadLetters(WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT))
+			.stream()
+			.map((message) -> DeadLetterDescriptor.of(message, values))
+			.toList());
 	}
 
 	/**
@@ -144,13 +151,6 @@ public final class OutboxEndpoint {
 	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside,
 			long blocked) implements OperationResponseBody {
 
-		static OutboxOverview of(OutboxStore store) {
-			Status status = store.status();
-			boolean waiting = status.pending() + status.blocked() > 0;
-			return new OutboxOverview(store.table(), status.pending(), waiting ? status.oldest() : null,
-					status.deadLetters(), status.blocked());
-		}
-
 	}
 
 	/**
@@ -159,11 +159,6 @@ public final class OutboxEndpoint {
 	 * @param messages the messages
 	 */
 	public record DeadLetterList(List<DeadLetterDescriptor> messages) implements OperationResponseBody {
-
-		static DeadLetterList of(List<DeadLetter> messages, boolean values) {
-			return new DeadLetterList(
-					messages.stream().map((message) -> DeadLetterDescriptor.of(message, values)).toList());
-		}
 
 	}
 

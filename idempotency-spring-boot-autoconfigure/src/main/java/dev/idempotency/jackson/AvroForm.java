@@ -61,17 +61,14 @@ final class AvroForm extends ValueSerializer<GenericContainer> {
 		try {
 			ByteArrayOutputStream bytes = new ByteArrayOutputStream();
 			JsonEncoder encoder = EncoderFactory.get().jsonEncoder(schema, bytes);
-			new SpecificDatumWriter<Object>(schema, model(datum)).write(datum, encoder);
+			SpecificData model = (datum instanceof SpecificRecordBase specific) ? specific.getSpecificData() : MODEL;
+			new SpecificDatumWriter<Object>(schema, model).write(datum, encoder);
 			encoder.flush();
 			return JSON.readTree(bytes.toByteArray());
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-	}
-
-	private static SpecificData model(GenericContainer datum) {
-		return (datum instanceof SpecificRecordBase specific) ? specific.getSpecificData() : MODEL;
 	}
 
 }

@@ -12,6 +12,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TimeZone;
+import java.util.function.BiConsumer;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
@@ -100,15 +101,17 @@ final class CanonicalForm {
 
 		};
 		module.setSerializerModifier(new EmptyObjects());
-		module.addSerializer(Set.class, new Sets());
+		module.addSerializer(Set.class, new Form<>(this::writeSet));
 		module.addSerializer(JsonNode.class, new Trees());
-		module.addSerializer(BigDecimal.class, new Decimals());
-		module.addSerializer(Double.class, new FloatingPoint());
-		module.addSerializer(Double.TYPE, new FloatingPoint());
-		module.addSerializer(Float.class, new FloatingPoint());
-		module.addSerializer(Float.TYPE, new FloatingPoint());
-		module.addSerializer(ByteBuffer.class, new Buffers());
-		module.addSerializer(CharSequence.class, new Texts());
+		module.addSerializer(BigDecimal.class, new Form<>(CanonicalForm::writeDecimal));
+		module.addSerializer(Double.class, new Form<>(CanonicalForm::writeFloatingPoint));
+		module.addSerializer(Double.TYPE, new Form<>(CanonicalForm::writeFloatingPoint));
+		module.addSerializer(Float.class, new Form<>(CanonicalForm::writeFloatingPoint));
+		module.addSerializer(Float.TYPE, new Form<>(CanonicalForm::writeFloatingPoint));
+		module.addSerializer(ByteBuffer.class, new Form<>(CanonicalForm::writeBuffer));
+		// Texts of any class, such as those of Avro.
+		module.addSerializer(CharSequence.class,
+				new Form<>((text, generator) -> generator.writeString(text.toString())));
 		ClassLoader loader = getClass().getClassLoader();
 		if (ClassUtils.isPresent("org.apache.avro.generic.GenericContainer", loader)) {
 			AvroForm.addTo(module);
@@ -123,19 +126,53 @@ final class CanonicalForm {
 		return this.mapper.writeValueAsBytes(value);
 	}
 
+	// The elements in the order of their JSON.
+	private void writeSet(Object set, JsonGenerator generator) {
+		generator.writeStartArray();
+		((Set<?>) set).stream().map(this.mapper::writeValueAsString).sorted().forEach(generator::writeRawValue);
+		generator.writeEndArray();
+	}
+
+	// Without trailing zeros: 1.50 as 1.5, and 100 as 1E+2. A plain number with a large
+	// exponent would exhaust the memory.
+	private static void writeDecimal(BigDecimal number, JsonGenerator generator) {
+		generator.writeNumber(number.stripTrailingZeros().toString());
+	}
+
+	// The shortest decimal number that identifies a floating-point number. The text that
+	// the JDK writes depends on its version.
+	private static void writeFloatingPoint(Number number, JsonGenerator generator) {
+		if (!Double.isFinite(number.doubleValue())) {
+			generator.writeString(number.toString());
+			return;
+		}
+		writeDecimal(new BigDecimal((number instanceof Float) ? NumberOutput.toString(number.floatValue(), true)
+				: NumberOutput.toString(number.doubleValue(), true)), generator);
+	}
+
+	// The remaining bytes of a buffer of any kind, without consuming it.
+	private static void writeBuffer(ByteBuffer buffer, JsonGenerator generator) {
+		byte[] bytes = new byte[buffer.remaining()];
+		buffer.duplicate().get(bytes);
+		generator.writeBinary(bytes);
+	}
+
 	/**
-	 * Writes the elements of a set in the order of their JSON.
+	 * Writes values with a function.
+	 *
+	 * @param <T> the type of the values
 	 */
-	private final class Sets extends ValueSerializer<Object> {
+	private static final class Form<T> extends ValueSerializer<T> {
+
+		private final BiConsumer<T, JsonGenerator> function;
+
+		Form(BiConsumer<T, JsonGenerator> function) {
+			this.function = function;
+		}
 
 		@Override
-		public void serialize(Object set, JsonGenerator generator, SerializationContext context) {
-			generator.writeStartArray();
-			((Set<?>) set).stream()
-				.map(CanonicalForm.this.mapper::writeValueAsString)
-				.sorted()
-				.forEach(generator::writeRawValue);
-			generator.writeEndArray();
+		public void serialize(T value, JsonGenerator generator, SerializationContext context) {
+			this.function.accept(value, generator);
 		}
 
 	}
@@ -169,67 +206,6 @@ final class CanonicalForm {
 			else {
 				node.serialize(generator, context);
 			}
-		}
-
-	}
-
-	/**
-	 * Writes numbers without trailing zeros: 1.50 as 1.5, and 100 as 1E+2. A plain number
-	 * with a large exponent would exhaust the memory.
-	 */
-	private static final class Decimals extends ValueSerializer<BigDecimal> {
-
-		@Override
-		public void serialize(BigDecimal number, JsonGenerator generator, SerializationContext context) {
-			write(number, generator);
-		}
-
-		static void write(BigDecimal number, JsonGenerator generator) {
-			generator.writeNumber(number.stripTrailingZeros().toString());
-		}
-
-	}
-
-	/**
-	 * Writes the shortest decimal number that identifies a floating-point number. The
-	 * text that the JDK writes depends on its version.
-	 */
-	private static final class FloatingPoint extends ValueSerializer<Number> {
-
-		@Override
-		public void serialize(Number number, JsonGenerator generator, SerializationContext context) {
-			if (!Double.isFinite(number.doubleValue())) {
-				generator.writeString(number.toString());
-				return;
-			}
-			Decimals.write(new BigDecimal((number instanceof Float) ? NumberOutput.toString(number.floatValue(), true)
-					: NumberOutput.toString(number.doubleValue(), true)), generator);
-		}
-
-	}
-
-	/**
-	 * Writes the remaining bytes of a buffer of any kind, without consuming it.
-	 */
-	private static final class Buffers extends ValueSerializer<ByteBuffer> {
-
-		@Override
-		public void serialize(ByteBuffer buffer, JsonGenerator generator, SerializationContext context) {
-			byte[] bytes = new byte[buffer.remaining()];
-			buffer.duplicate().get(bytes);
-			generator.writeBinary(bytes);
-		}
-
-	}
-
-	/**
-	 * Writes texts of any class, such as those of Avro.
-	 */
-	private static final class Texts extends ValueSerializer<CharSequence> {
-
-		@Override
-		public void serialize(CharSequence text, JsonGenerator generator, SerializationContext context) {
-			generator.writeString(text.toString());
 		}
 
 	}

@@ -1,9 +1,7 @@
 package dev.idempotency.micrometer;
 
 import java.time.Duration;
-import java.util.EnumMap;
 import java.util.Locale;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToDoubleFunction;
@@ -44,9 +42,6 @@ public final class OutboxMetrics implements OutboxObserver {
 
 	private final String table;
 
-	// Registered at the start: a rate misses the first event of a new meter.
-	private final Map<PublishOutcome, Timer> published = new EnumMap<>(PublishOutcome.class);
-
 	private final AtomicBoolean observed = new AtomicBoolean();
 
 	private volatile Status status = new Status(0, Duration.ZERO, 0, 0);
@@ -61,8 +56,9 @@ public final class OutboxMetrics implements OutboxObserver {
 	public OutboxMetrics(MeterRegistry registry, String table) {
 		this.registry = registry;
 		this.table = table;
+		// A rate misses the first event of a new meter.
 		for (PublishOutcome outcome : PublishOutcome.values()) {
-			this.published.put(outcome, timer(outcome));
+			timer(outcome);
 		}
 	}
 
@@ -81,10 +77,7 @@ public final class OutboxMetrics implements OutboxObserver {
 
 	@Override
 	public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
-		Timer timer = this.published.get(outcome);
-		if (timer != null) {
-			timer.record(duration);
-		}
+		timer(outcome).record(duration);
 	}
 
 	@Override

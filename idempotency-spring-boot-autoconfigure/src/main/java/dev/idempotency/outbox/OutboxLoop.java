@@ -83,7 +83,13 @@ abstract class OutboxLoop implements SmartLifecycle {
 			}
 		}
 		if (this.thread == Thread.currentThread()) {
-			guardedFinish();
+			try {
+				finish();
+			}
+			catch (Throwable ex) {
+				logger.error("'" + this.name
+						+ "' failed during shutdown. Work that was not recorded is repeated after the next start", ex);
+			}
 		}
 	}
 
@@ -94,18 +100,6 @@ abstract class OutboxLoop implements SmartLifecycle {
 		catch (Throwable ex) {
 			logger.error("A step of '" + this.name + "' failed; the next one starts in " + PAUSE_AFTER_ERROR, ex);
 			return PAUSE_AFTER_ERROR;
-		}
-	}
-
-	private void guardedFinish() {
-		try {
-			finish();
-		}
-		catch (Throwable ex) {
-			logger.error(
-					"'" + this.name
-							+ "' failed during shutdown. Work that was not recorded is repeated after the next start",
-					ex);
 		}
 	}
 

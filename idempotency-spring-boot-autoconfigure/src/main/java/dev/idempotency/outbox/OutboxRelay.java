@@ -207,7 +207,7 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private final UnavailableTopics topics;
 
-		private final RefusingTopics refusing = new RefusingTopics(System::nanoTime);
+		private final RefusingTopics refusing = new RefusingTopics();
 
 		private final Outage outage;
 

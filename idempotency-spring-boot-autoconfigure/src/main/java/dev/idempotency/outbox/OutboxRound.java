@@ -122,16 +122,13 @@ final class OutboxRound {
 		}
 	}
 
-	private boolean isBudgetSpent() {
-		return System.nanoTime() - this.start > SEND_BUDGET.toNanos();
-	}
-
 	// Messages that wait in the producer must not reach their timeout there, while the
 	// broker is slow. The messages of a topic that refuses messages are published one by
 	// one, so that a refusal does not abandon the round.
 	private void publishReady() {
 		int max = this.publisher.maxBytesInFlight();
-		while (!this.ready.isEmpty() && !isBudgetSpent() && (max == 0 || this.bytesInFlight < max)) {
+		while (!this.ready.isEmpty() && System.nanoTime() - this.start <= SEND_BUDGET.toNanos()
+				&& (max == 0 || this.bytesInFlight < max)) {
 			OutboxRun run = this.ready.iterator().next();
 			boolean more = publishNext(run) && max > 0 && !this.refusing.contains(run.topic());
 			if (!more) {
@@ -249,18 +246,15 @@ final class OutboxRound {
 			this.unavailable.add(ack);
 			return;
 		}
-		if (kind == FailureKind.TOPIC_REFUSED
-				&& this.failures.stream().anyMatch((failure) -> isRefusalOf(topic, failure))) {
+		if (kind == FailureKind.TOPIC_REFUSED && this.failures.stream()
+			.map(RelayFailure::claimed)
+			.anyMatch((failed) -> failed.undecodable() == null && failed.row().topic().equals(topic))) {
 			this.topics.fail(topic, null);
 		}
 		this.refusing.add(topic);
 		int attempts = claimed.attempts() + 1;
 		this.failures.add(new RelayFailure(claimed, attempts, error,
 				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));
-	}
-
-	private static boolean isRefusalOf(String topic, RelayFailure failure) {
-		return failure.claimed().undecodable() == null && failure.claimed().row().topic().equals(topic);
 	}
 
 	List<Ack> published() {

@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,8 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 
 	private static final int FINGERPRINT_BYTES = 16;
 
+	private static final byte[] NONE = {};
+
 	OutboxMessage.Header fingerprint() {
 		return new OutboxMessage.Header(FINGERPRINT_HEADER, Fingerprint.text(content(), FINGERPRINT_BYTES));
 	}
@@ -68,16 +71,16 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	// The lengths separate the parts, and distinguish null from empty.
 	private byte[] content() {
 		byte[] name = this.type.getBytes(StandardCharsets.UTF_8);
-		int keyLength = (this.key != null) ? this.key.length : 0;
-		int payloadLength = (this.payload != null) ? this.payload.length : 0;
-		ByteBuffer content = ByteBuffer.allocate(2 * Integer.BYTES + 1 + name.length + keyLength + payloadLength);
-		content.putInt(name.length).put(name);
-		content.putInt((this.key != null) ? keyLength : -1).put((this.key != null) ? this.key : new byte[0]);
-		content.put((byte) ((this.payload != null) ? 1 : 0));
-		if (this.payload != null) {
-			content.put(this.payload);
-		}
-		return content.array();
+		byte[] keyBytes = Objects.requireNonNullElse(this.key, NONE);
+		byte[] payloadBytes = Objects.requireNonNullElse(this.payload, NONE);
+		return ByteBuffer.allocate(2 * Integer.BYTES + 1 + name.length + keyBytes.length + payloadBytes.length)
+			.putInt(name.length)
+			.put(name)
+			.putInt((this.key != null) ? keyBytes.length : -1)
+			.put(keyBytes)
+			.put((byte) ((this.payload != null) ? 1 : 0))
+			.put(payloadBytes)
+			.array();
 	}
 
 	/**

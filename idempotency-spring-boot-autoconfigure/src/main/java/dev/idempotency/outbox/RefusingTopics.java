@@ -3,7 +3,6 @@ package dev.idempotency.outbox;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.function.LongSupplier;
 
 /**
  * Topics to which the broker has refused a message lately. Their messages are published
@@ -16,21 +15,15 @@ final class RefusingTopics {
 	// shows which messages were refused before.
 	private static final Duration TIME = Duration.ofSeconds(5);
 
-	private final LongSupplier nanos;
-
 	private final Map<String, Long> topics = new HashMap<>();
 
-	RefusingTopics(LongSupplier nanos) {
-		this.nanos = nanos;
-	}
-
 	void add(String topic) {
-		this.topics.put(topic, this.nanos.getAsLong());
+		this.topics.put(topic, System.nanoTime());
 	}
 
 	boolean contains(String topic) {
 		Long since = this.topics.get(topic);
-		if (since != null && this.nanos.getAsLong() - since > TIME.toNanos()) {
+		if (since != null && System.nanoTime() - since > TIME.toNanos()) {
 			this.topics.remove(topic);
 			return false;
 		}

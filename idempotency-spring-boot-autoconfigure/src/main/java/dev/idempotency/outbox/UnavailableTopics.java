@@ -58,8 +58,7 @@ final class UnavailableTopics {
 	}
 
 	Set<String> excluded() {
-		return this.topics.isEmpty() ? Set.of()
-				: this.topics.keySet().stream().filter(this::isExcluded).collect(Collectors.toSet());
+		return this.topics.keySet().stream().filter(this::isExcluded).collect(Collectors.toSet());
 	}
 
 	// Whether the failures of a round come from the topics and not from the broker.

@@ -174,8 +174,9 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 			published.complete(null);
 		}
 		else {
+			// The producer may not work any more after an error that is not retriable.
 			// Two threads may be here: neither takes back what the other has found.
-			if (breaksProducer(error)
+			if ((!(error instanceof RetriableException) && kindOf(error) == FailureKind.UNAVAILABLE)
 					|| (error instanceof TimeoutException && this.producer.failsToSplit(row.topic()))) {
 				this.broken = true;
 			}
@@ -214,11 +215,6 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		int partitions = this.partitions.computeIfAbsent(row.topic(),
 				(topic) -> this.producer.get().partitionsFor(topic).size());
 		return Utils.toPositive(Utils.murmur2(key)) % partitions;
-	}
-
-	// The producer may not work any more after such an error.
-	private boolean breaksProducer(Throwable error) {
-		return !(error instanceof RetriableException) && kindOf(error) == FailureKind.UNAVAILABLE;
 	}
 
 	@Override

@@ -9,6 +9,7 @@ import java.net.UnknownHostException;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.ClosedChannelException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,7 +19,6 @@ import javax.net.ssl.SSLException;
 
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.errors.RetriableException;
-import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.Serializer;
@@ -117,13 +117,10 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 
 	// The relay adds these two headers itself.
 	private static List<OutboxMessage.Header> stored(Headers headers) {
-		List<OutboxMessage.Header> stored = new ArrayList<>();
-		for (Header header : headers) {
-			if (!header.key().equals(OutboxRow.KEY_HEADER) && !header.key().equals(OutboxRow.ID_HEADER)) {
-				stored.add(new OutboxMessage.Header(header.key(), header.value()));
-			}
-		}
-		return stored;
+		return Arrays.stream(headers.toArray())
+			.filter((header) -> !header.key().equals(OutboxRow.KEY_HEADER) && !header.key().equals(OutboxRow.ID_HEADER))
+			.map((header) -> new OutboxMessage.Header(header.key(), header.value()))
+			.toList();
 	}
 
 	private static String aggregateId(OutboxMessage message, UUID id) {

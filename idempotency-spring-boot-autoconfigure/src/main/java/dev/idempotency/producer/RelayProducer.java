@@ -51,7 +51,7 @@ final class RelayProducer {
 
 	private static final String SPLITS = "batch-split-total";
 
-	private final ProducerFactory<?, ?> application;
+	private final ProducerFactory<byte[], byte[]> application;
 
 	private final int number;
 
@@ -73,8 +73,10 @@ final class RelayProducer {
 	// The number of split batches at the beginning of the round.
 	private volatile double splitsBefore;
 
+	// Its listeners do not see the messages, so any types of key and value fit.
+	@SuppressWarnings("unchecked")
 	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout, int number) {
-		this.application = application;
+		this.application = (ProducerFactory<byte[], byte[]>) application;
 		this.number = number;
 		this.sendTimeout = sendTimeout.toMillis();
 		configure(application.getConfigurationProperties());
@@ -262,7 +264,7 @@ final class RelayProducer {
 	private record Open(String id, Producer<byte[], byte[]> producer, @Nullable Metric splitBatches,
 			List<ProducerFactory.Listener<byte[], byte[]>> listeners) {
 
-		static Open of(Map<String, Object> configuration, List<? extends ProducerFactory.Listener<?, ?>> listeners) {
+		static Open of(Map<String, Object> configuration, List<ProducerFactory.Listener<byte[], byte[]>> listeners) {
 			Producer<byte[], byte[]> producer = new KafkaProducer<>(configuration, new ByteArraySerializer(),
 					new ByteArraySerializer());
 			Metric splitBatches = producer.metrics()
@@ -272,14 +274,9 @@ final class RelayProducer {
 				.findFirst()
 				.orElse(null);
 			Open open = new Open("not.managed.by.Spring." + configuration.get(ProducerConfig.CLIENT_ID_CONFIG),
-					producer, splitBatches, listeners.stream().map(Open::untyped).toList());
+					producer, splitBatches, listeners);
 			open.notifyListeners((listener) -> listener.producerAdded(open.id, open.producer));
 			return open;
-		}
-
-		@SuppressWarnings("unchecked")
-		private static ProducerFactory.Listener<byte[], byte[]> untyped(ProducerFactory.Listener<?, ?> listener) {
-			return (ProducerFactory.Listener<byte[], byte[]>) listener;
 		}
 
 		double splits() {

@@ -31,14 +31,12 @@ public final class OutboxMdc implements OutboxContext {
 	 * outbox sets
 	 */
 	public OutboxMdc(List<String> keys) {
-		for (String key : keys) {
-			if (RESERVED.contains(key)) {
-				throw new IdempotencyConfigurationException(
-						"'idempotency.outbox.mdc-keys' contains '" + key
-								+ "', which is a header that the outbox sets itself.",
-						"Remove it from 'idempotency.outbox.mdc-keys', or use another MDC key.");
-			}
-		}
+		keys.stream().filter(RESERVED::contains).findFirst().ifPresent((key) -> {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.outbox.mdc-keys' contains '" + key
+							+ "', which is a header that the outbox sets itself.",
+					"Remove it from 'idempotency.outbox.mdc-keys', or use another MDC key.");
+		});
 		this.keys = List.copyOf(keys);
 	}
 

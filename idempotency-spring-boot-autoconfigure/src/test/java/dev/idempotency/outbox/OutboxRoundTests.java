@@ -33,7 +33,7 @@ class OutboxRoundTests {
 	private static final OutboxRelay.Settings SETTINGS = new OutboxRelay.Settings(10, Duration.ofSeconds(1),
 			Duration.ofSeconds(5), 3, Duration.ofSeconds(5), Duration.ofSeconds(10), 2);
 
-	private final RefusingTopics refusing = new RefusingTopics(System::nanoTime);
+	private final RefusingTopics refusing = new RefusingTopics();
 
 	private static ClaimedRow row(String topic) {
 		return row(topic, null, topic, 0);
