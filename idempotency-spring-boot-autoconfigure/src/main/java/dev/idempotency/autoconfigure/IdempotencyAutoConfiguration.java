@@ -19,6 +19,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
+import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -53,6 +54,9 @@ import dev.idempotency.template.StoreCircuit;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 @Import(NamedStores.class)
 public final class IdempotencyAutoConfiguration {
+
+	// Containers stop at Integer.MAX_VALUE - 100, a Redis connection factory at 0.
+	private static final int SETTLE_PHASE = Integer.MAX_VALUE / 2;
 
 	// The migrations of the application run first. Flyway refuses to run them in a schema
 	// that already contains a table of this library.
@@ -89,8 +93,8 @@ public final class IdempotencyAutoConfiguration {
 
 	@Bean
 	@ConditionalOnBean(IdempotencyTemplate.class)
-	TemplateLifecycle idempotencyTemplateLifecycle(StoreRegistry stores) {
-		return new TemplateLifecycle(stores.templates().values());
+	LifecycleGroup idempotencyTemplateLifecycle(StoreRegistry stores) {
+		return new LifecycleGroup(SETTLE_PHASE, List.of(new TemplateLifecycle(stores.templates().values())));
 	}
 
 	@Bean
@@ -209,10 +213,7 @@ public final class IdempotencyAutoConfiguration {
 	 * Records pending completions when the application stops, after the listener
 	 * containers have stopped and before the connections of the store close.
 	 */
-	static final class TemplateLifecycle implements SmartLifecycle {
-
-		// Containers stop at Integer.MAX_VALUE - 100, a Redis connection factory at 0.
-		private static final int PHASE = Integer.MAX_VALUE / 2;
+	static final class TemplateLifecycle implements Lifecycle {
 
 		private final Collection<IdempotencyTemplate> templates;
 
@@ -236,11 +237,6 @@ public final class IdempotencyAutoConfiguration {
 		@Override
 		public boolean isRunning() {
 			return this.running;
-		}
-
-		@Override
-		public int getPhase() {
-			return PHASE;
 		}
 
 	}

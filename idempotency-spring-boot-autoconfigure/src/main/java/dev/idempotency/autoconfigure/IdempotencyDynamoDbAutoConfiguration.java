@@ -46,20 +46,16 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 
 	private static IdempotencyStore create(ListableBeanFactory beanFactory, DataSize maximumResult,
 			Definition definition) {
-		requireFittingResults(maximumResult);
+		if (maximumResult.compareTo(DynamoDbIdempotencyStore.MAX_RESULT_SIZE) > 0) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.result.maximum-size' is " + maximumResult + ", but an item of DynamoDB holds 400 KB.",
+					"Set 'idempotency.result.maximum-size' to " + DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toKilobytes()
+							+ "KB or less.");
+		}
 		DynamoDb settings = definition.dynamodb();
 		DynamoDbClient client = Database.find(beanFactory, DynamoDbClient.class, "the idempotency store",
 				settings.client(), definition.property("dynamodb.client"));
 		return new DynamoDbIdempotencyStore(client, settings.table(), definition.timeout(), settings.maxClockSkew());
-	}
-
-	private static void requireFittingResults(DataSize maximum) {
-		if (maximum.compareTo(DynamoDbIdempotencyStore.MAX_RESULT_SIZE) > 0) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.result.maximum-size' is " + maximum + ", but an item of DynamoDB holds 400 KB.",
-					"Set 'idempotency.result.maximum-size' to " + DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toKilobytes()
-							+ "KB or less.");
-		}
 	}
 
 	// The application may declare its store as an IdempotencyStore, so only the
@@ -69,7 +65,7 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 		List<Lifecycle> checks = new ArrayList<>();
 		stores.templates().forEach((name, template) -> {
 			if (StoreTarget.of(template.store()) instanceof DynamoDbIdempotencyStore store) {
-				checks.add(store.tableCheck(stores.isTableCreated(name)));
+				checks.add(store.tableCheck(stores.definition(name).dynamodb().createTable()));
 			}
 		});
 		return new LifecycleGroup(CHECK_PHASE, checks);

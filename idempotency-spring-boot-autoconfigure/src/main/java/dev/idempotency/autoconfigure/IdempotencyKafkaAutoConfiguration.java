@@ -49,7 +49,7 @@ public final class IdempotencyKafkaAutoConfiguration {
 				properties.claimAhead());
 		return new ListenerSettingsFactory((name, listener) -> {
 			IdempotencyTemplate template = stores.template(name, listener);
-			return new ListenerStore(template, stores.timeout(name),
+			return new ListenerStore(template, stores.definition(name).timeout(),
 					new HandlerTransactions(beanFactory, template.transactionManager()));
 		}, serialization.getIfUnique(), defaults, Observers.of(beanFactory), beanFactory::resolveEmbeddedValue);
 	}

@@ -102,7 +102,8 @@ public final class IdempotencyRedisAutoConfiguration {
 			List<Lifecycle> checks = new ArrayList<>();
 			stores.templates().forEach((name, template) -> {
 				if (StoreTarget.of(template.store()) instanceof RedisIdempotencyStore store) {
-					checks.add(store.serverCheck(stores.onEvictionPolicy(name) == EvictionPolicy.REFUSE,
+					checks.add(store.serverCheck(
+							stores.definition(name).redis().onEvictionPolicy() == EvictionPolicy.REFUSE,
 							(evictable) -> observers
 								.store((observer) -> observer.evictionChecked(template.name(), evictable))));
 				}

@@ -34,7 +34,16 @@ final class JdbcTransactionManagers {
 	static @Nullable PlatformTransactionManager find(ListableBeanFactory beanFactory, DataSource dataSource,
 			@Nullable String name, String prefix, Consumer<String> onMissing) {
 		if (name != null) {
-			return named(beanFactory, dataSource, name, prefix);
+			PlatformTransactionManager manager = Database.named(beanFactory, name, PlatformTransactionManager.class,
+					prefix + ".jdbc.transaction-manager");
+			if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
+				throw new IdempotencyConfigurationException(
+						"The transaction manager '" + name
+								+ "' does not manage the DataSource of the idempotency store or the outbox.",
+						"Correct '" + prefix + ".jdbc.transaction-manager', or set '" + prefix
+								+ ".jdbc.data-source' to the " + "DataSource of this transaction manager.");
+			}
+			return manager;
 		}
 		Map<String, PlatformTransactionManager> all = beanFactory.getBeansOfType(PlatformTransactionManager.class,
 				false, true);
@@ -61,20 +70,6 @@ final class JdbcTransactionManagers {
 			return null;
 		}
 		return found.getValue();
-	}
-
-	private static PlatformTransactionManager named(ListableBeanFactory beanFactory, DataSource dataSource, String name,
-			String prefix) {
-		PlatformTransactionManager manager = Database.named(beanFactory, name, PlatformTransactionManager.class,
-				prefix + ".jdbc.transaction-manager");
-		if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
-			throw new IdempotencyConfigurationException(
-					"The transaction manager '" + name
-							+ "' does not manage the DataSource of the idempotency store or the outbox.",
-					"Correct '" + prefix + ".jdbc.transaction-manager', or set '" + prefix
-							+ ".jdbc.data-source' to the " + "DataSource of this transaction manager.");
-		}
-		return manager;
 	}
 
 	// A record that is written on another connection would commit on its own, before the

@@ -18,10 +18,6 @@ import dev.idempotency.template.IdempotencyTemplate;
  */
 final class NamedStores implements ImportBeanDefinitionRegistrar {
 
-	private static final String STORE = "IdempotencyStore";
-
-	private static final String TEMPLATE = "IdempotencyTemplate";
-
 	private final StoreNames names;
 
 	NamedStores(Environment environment) {
@@ -29,11 +25,11 @@ final class NamedStores implements ImportBeanDefinitionRegistrar {
 	}
 
 	static String storeBean(String name) {
-		return name + STORE;
+		return name + "IdempotencyStore";
 	}
 
 	static String templateBean(String name) {
-		return name + TEMPLATE;
+		return name + "IdempotencyTemplate";
 	}
 
 	@Override

@@ -152,11 +152,7 @@ class OutboxConfiguration {
 		}
 		ProducerFactory<?, ?> factory = template.getProducerFactory();
 		// A mock of the application's tests has no ProducerFactory.
-		return new OutboxProducers((factory != null) ? factory : unique(factories));
-	}
-
-	private static ProducerFactory<?, ?> unique(ObjectProvider<ProducerFactory<?, ?>> factories) {
-		ProducerFactory<?, ?> factory = factories.getIfUnique();
+		factory = (factory != null) ? factory : factories.getIfUnique();
 		if (factory == null) {
 			throw new IdempotencyConfigurationException(
 					"The KafkaTemplate of the outbox has no ProducerFactory (a mock has none), and there is no "
@@ -164,7 +160,7 @@ class OutboxConfiguration {
 					"Declare one ProducerFactory bean, mark one as @Primary, or declare an OutboxSerializer and an "
 							+ "OutboxPublisher bean.");
 		}
-		return factory;
+		return new OutboxProducers(factory);
 	}
 
 	@Bean

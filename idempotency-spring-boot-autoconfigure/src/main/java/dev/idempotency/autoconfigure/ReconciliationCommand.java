@@ -1,6 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.UncheckedIOException;
@@ -84,17 +83,12 @@ final class ReconciliationCommand extends DefaultLifecycleProcessor {
 		this.out.println("Reconciliation of the listener '" + properties.listener() + "' with the store");
 		Path output = properties.output();
 		ReconciliationReport report;
-		if (output != null) {
-			try (BufferedWriter writer = Files.newBufferedWriter(output)) {
-				writer.write(ReconciliationCsv.HEADER);
-				report = reconciliation.run(properties.request(), (finding) -> write(writer, finding),
-						this::printProgress);
-			}
-		}
-		else {
-			AtomicInteger printed = new AtomicInteger();
+		AtomicInteger printed = new AtomicInteger();
+		try (Writer writer = (output != null) ? Files.newBufferedWriter(output) : Writer.nullWriter()) {
+			writer.write(ReconciliationCsv.HEADER);
 			report = reconciliation.run(properties.request(), (finding) -> {
-				if (printed.incrementAndGet() <= PRINTED) {
+				write(writer, finding);
+				if (output == null && printed.incrementAndGet() <= PRINTED) {
 					this.out.print("  " + ReconciliationCsv.line(finding));
 				}
 			}, this::printProgress);

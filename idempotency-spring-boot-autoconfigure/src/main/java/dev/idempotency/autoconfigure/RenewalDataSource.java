@@ -66,16 +66,13 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 	// Any other wrapper may change the properties of the connections.
 	private static DataSource target(DataSource pool) {
 		DataSource target = pool;
-		while (target instanceof DelegatingDataSource delegating && isTransparent(delegating)
+		while (target instanceof DelegatingDataSource delegating
+				&& (delegating.getClass() == TransactionAwareDataSourceProxy.class
+						|| delegating.getClass() == LazyConnectionDataSourceProxy.class)
 				&& delegating.getTargetDataSource() != null) {
 			target = delegating.getTargetDataSource();
 		}
 		return target;
-	}
-
-	private static boolean isTransparent(DelegatingDataSource wrapper) {
-		Class<?> type = wrapper.getClass();
-		return type == TransactionAwareDataSourceProxy.class || type == LazyConnectionDataSourceProxy.class;
 	}
 
 	// Without meters, because both pools would register the same ones.

@@ -18,7 +18,6 @@ import org.springframework.transaction.PlatformTransactionManager;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCaches;
 import dev.idempotency.autoconfigure.IdempotencyAutoConfiguration.StoreCircuits;
-import dev.idempotency.autoconfigure.IdempotencyProperties.EvictionPolicy;
 import dev.idempotency.autoconfigure.IdempotencyProperties.NamedStore;
 import dev.idempotency.autoconfigure.IdempotencyProperties.UnavailablePolicy;
 import dev.idempotency.autoconfigure.IdempotencyStoreFactory.Definition;
@@ -77,8 +76,7 @@ final class StoreRegistry {
 			return store;
 		}
 		checkSource(name, from);
-		IdempotencyTemplate source = from.equals(StoreNames.DEFAULT) ? defaultTemplate()
-				: this.beanFactory.getBean(NamedStores.templateBean(from), IdempotencyTemplate.class);
+		IdempotencyTemplate source = template(from, name);
 		String target = name.equals(StoreNames.DEFAULT) ? store.name() : name;
 		logger.info("The keys of the idempotency store '" + source.name() + "' move to the store '" + target
 				+ "'. Instances that use only the store '" + source.name() + "' must not run at the same time.");
@@ -190,18 +188,13 @@ final class StoreRegistry {
 			.keySet()
 			.forEach((name) -> templates.put(name,
 					this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class)));
-		requireDistinctNames(templates);
-		return templates;
-	}
-
-	private static void requireDistinctNames(Map<String, IdempotencyTemplate> templates) {
-		IdempotencyTemplate first = templates.get(StoreNames.DEFAULT);
-		if (first != null && templates.containsKey(first.name())) {
+		if (defaultTemplate != null && templates.containsKey(defaultTemplate.name())) {
 			throw new IdempotencyConfigurationException(
-					"'idempotency.stores' contains the name '" + first.name()
+					"'idempotency.stores' contains the name '" + defaultTemplate.name()
 							+ "', which is the name of the default store in meters and messages.",
 					"Choose another name.");
 		}
+		return templates;
 	}
 
 	// Find the template that a listener uses.
@@ -210,10 +203,6 @@ final class StoreRegistry {
 			return this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class);
 		}
 		return (name.isEmpty() || name.equals(StoreNames.DEFAULT)) ? defaultTemplate() : bean(name, listener);
-	}
-
-	Duration timeout(String name) {
-		return definition(name).timeout();
 	}
 
 	private IdempotencyTemplate defaultTemplate() {
@@ -240,21 +229,13 @@ final class StoreRegistry {
 				this.beanFactory.getBeanProvider(IdempotencyStoreFactory.class).orderedStream().toList());
 	}
 
-	private Definition definition(String name) {
+	Definition definition(String name) {
 		NamedStore named = this.properties.stores().get(name);
 		Duration timeout = this.properties.store().timeout();
 		return (named != null) ? new Definition(name, "idempotency.stores." + name,
 				Objects.requireNonNullElse(named.timeout(), timeout), named.jdbc(), named.redis(), named.dynamodb())
 				: new Definition(name, "idempotency", timeout, this.properties.jdbc(), this.properties.redis(),
 						this.properties.dynamodb());
-	}
-
-	EvictionPolicy onEvictionPolicy(String name) {
-		return definition(name).redis().onEvictionPolicy();
-	}
-
-	boolean isTableCreated(String name) {
-		return definition(name).dynamodb().createTable();
 	}
 
 	private UnavailablePolicy onUnavailable(String name) {
