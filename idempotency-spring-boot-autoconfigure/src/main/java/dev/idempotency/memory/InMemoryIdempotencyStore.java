@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiFunction;
 
 import org.jspecify.annotations.Nullable;
 
@@ -124,14 +125,16 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	@Override
 	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.failed(failure, entry.attempt())
-				: (entry.state() == State.FAILED && entry.failure() != null) ? entry : null);
+		return settle(claim,
+				(entry, now) -> entry.isInProgress() ? entry.failed(entry.token(), failure, entry.attempt())
+						: (entry.state() == State.FAILED && entry.failure() != null) ? entry : null);
 	}
 
 	@Override
 	public Settlement release(ClaimRequest claim) {
-		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.failed(null, entry.attempt() - 1)
-				: (entry.state() == State.FAILED && entry.failure() == null) ? entry : null);
+		return settle(claim,
+				(entry, now) -> entry.isInProgress() ? entry.failed(entry.token(), null, entry.attempt() - 1)
+						: (entry.state() == State.FAILED && entry.failure() == null) ? entry : null);
 	}
 
 	@Override
@@ -149,8 +152,8 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	// The change returns null if the state does not allow the settlement, and the entry
 	// itself for a repeated settlement.
-	private Settlement settle(ClaimRequest claim, Change change) {
-		return atomically(claim, (entry, now) -> (entry != null) ? settled(entry, claim, change.of(entry, now))
+	private Settlement settle(ClaimRequest claim, BiFunction<Entry, Instant, @Nullable Entry> change) {
+		return atomically(claim, (entry, now) -> (entry != null) ? settled(entry, claim, change.apply(entry, now))
 				: new Step<>(null, Settlement.FORGOTTEN));
 	}
 
@@ -199,7 +202,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	// The clock is read while the entry is locked. Otherwise a later change of an entry
 	// could have an earlier time.
-	private <T> T atomically(ClaimRequest request, Protocol<T> protocol) {
+	private <T> T atomically(ClaimRequest request, BiFunction<@Nullable Entry, Instant, Step<T>> protocol) {
 		AtomicReference<T> answer = new AtomicReference<>();
 		this.entries.compute(request.key(), (key, entry) -> {
 			Step<T> step = protocol.apply(entry, this.clock.instant());
@@ -211,18 +214,6 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	private static byte @Nullable [] copy(byte @Nullable [] bytes) {
 		return (bytes != null) ? bytes.clone() : null;
-	}
-
-	private interface Protocol<T> {
-
-		Step<T> apply(@Nullable Entry entry, Instant now);
-
-	}
-
-	private interface Change {
-
-		@Nullable Entry of(Entry entry, Instant now);
-
 	}
 
 	/**
@@ -275,16 +266,12 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 					this.createdAt, now, this.expiresAt);
 		}
 
-		Entry failed(@Nullable Failure failure, int attempt) {
-			return failed(this.token, failure, attempt);
-		}
-
 		// A token that no owner has: the previous owner can no longer settle.
 		Entry released() {
 			return failed(UUID.randomUUID(), this.failure, this.attempt);
 		}
 
-		private Entry failed(UUID token, @Nullable Failure failure, int attempt) {
+		Entry failed(UUID token, @Nullable Failure failure, int attempt) {
 			return new Entry(token, State.FAILED, this.fence, attempt, this.fingerprint, this.version,
 					this.completedVersion, (this.completedVersion != null) ? this.result : null, failure,
 					this.claimedUntil, this.createdAt, null, this.expiresAt);

@@ -43,14 +43,14 @@ final class ReconciliationRun implements Runnable {
 
 	private volatile boolean cancelled;
 
+	private volatile long total;
+
 	// The following fields are guarded by this object.
 	private final Map<ReconciliationStatus, Long> counts = new EnumMap<>(ReconciliationStatus.class);
 
 	private final List<ReconciliationFinding> reported = new ArrayList<>();
 
 	private State state = State.RUNNING;
-
-	private long total;
 
 	private long read;
 
@@ -71,7 +71,7 @@ final class ReconciliationRun implements Runnable {
 	@Override
 	public void run() {
 		try (TopicRange range = this.listener.open(this.request)) {
-			total(range.total());
+			this.total = range.total();
 			end(read(range), null);
 		}
 		catch (RuntimeException | Error ex) {
@@ -103,7 +103,11 @@ final class ReconciliationRun implements Runnable {
 				readAt = System.nanoTime();
 				long left = this.request.limit() - count;
 				List<TopicRecord> due = (records.size() > left) ? records.subList(0, (int) left) : records;
-				add(compare(comparison, due));
+				for (ReconciliationFinding finding : compare(comparison, due)) {
+					if (add(finding)) {
+						this.findings.accept(finding);
+					}
+				}
 				count += due.size();
 				if (due.size() < records.size()) {
 					return State.INCOMPLETE;
@@ -147,14 +151,6 @@ final class ReconciliationRun implements Runnable {
 		return Duration.ofNanos(System.nanoTime() - since);
 	}
 
-	private void add(List<ReconciliationFinding> compared) {
-		for (ReconciliationFinding finding : compared) {
-			if (add(finding)) {
-				this.findings.accept(finding);
-			}
-		}
-	}
-
 	private synchronized boolean add(ReconciliationFinding finding) {
 		this.read++;
 		this.counts.merge(finding.status(), 1L, Long::sum);
@@ -166,10 +162,6 @@ final class ReconciliationRun implements Runnable {
 			this.reported.add(finding);
 		}
 		return true;
-	}
-
-	private synchronized void total(long records) {
-		this.total = records;
 	}
 
 	private synchronized void end(State end, @Nullable String reason) {

@@ -97,7 +97,9 @@ final class AsyncSettlements implements AutoCloseable {
 			}
 			Written written = this.results.write(claim.operation(), result, codec);
 			claim.setResult(written.bytes());
-			Runnable completion = completion(future, new IdempotentResult<>(result, false), written.rejection());
+			Throwable rejection = written.rejection();
+			Runnable completion = (rejection != null) ? () -> future.completeExceptionally(rejection)
+					: () -> future.complete(new IdempotentResult<>(result, false));
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
 					: () -> future.completeExceptionally(claim.lost())));
 			this.settlements.complete(claim);
@@ -112,10 +114,6 @@ final class AsyncSettlements implements AutoCloseable {
 		catch (Throwable ex) {
 			complete(() -> future.completeExceptionally(ex));
 		}
-	}
-
-	private static <T> Runnable completion(CompletableFuture<T> future, T result, @Nullable Throwable rejection) {
-		return (rejection != null) ? () -> future.completeExceptionally(rejection) : () -> future.complete(result);
 	}
 
 	private void complete(Runnable completion) {

@@ -101,7 +101,6 @@ final class BatchPlan<T> {
 	}
 
 	void blockRest(OperationBlockedException reason) {
-		unclaim();
 		this.items.stream().filter(Item::isUnanswered).forEach((item) -> item.setClaimFailure(reason));
 		decide();
 		if (this.items.stream().noneMatch(Item::isBlocked)) {
@@ -116,7 +115,8 @@ final class BatchPlan<T> {
 	boolean isLaneBlocked(int index) {
 		return this.items.subList(0, index)
 			.stream()
-			.anyMatch((earlier) -> earlier.isClaimBlocked() && earlier.lane().equals(item(index).lane()));
+			.anyMatch((earlier) -> (earlier.claimFailure != null || earlier.claim instanceof Claim.InProgress)
+					&& earlier.lane().equals(item(index).lane()));
 	}
 
 	// Claim an item alone, or block it. Returns whether no earlier item of its lane is
@@ -159,7 +159,8 @@ final class BatchPlan<T> {
 		boolean changed = false;
 		for (Item item : this.items) {
 			Item highest = item.original;
-			if (item.isSuperseded() && highest != null && highest.index() > item.index() && highest.reason != null) {
+			if (item.decision == Item.Decision.SUPERSEDED && highest != null && highest.index() > item.index()
+					&& highest.reason != null) {
 				item.setClaimFailure(highest.reason);
 				changed = true;
 			}
@@ -230,8 +231,7 @@ final class BatchPlan<T> {
 		return this.items.subList(0, index + 1)
 			.stream()
 			.filter((earlier) -> earlier.lane().equals(lane))
-			.allMatch((earlier) -> earlier.isCopy() || earlier.isSuperseded()
-					|| this.results.get(earlier.index()) != null);
+			.allMatch((earlier) -> earlier.isRepresented() || this.results.get(earlier.index()) != null);
 	}
 
 	void done(int index, @Nullable T result) {
@@ -274,10 +274,11 @@ final class BatchPlan<T> {
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		for (Item item : this.items) {
 			Item source = item;
-			if (item.original != null && (item.isCopy() || item.isSuperseded())) {
+			if (item.original != null && item.isRepresented()) {
 				source = item.original;
 				IdempotentResult<T> result = this.results.get(source.index());
-				if (item.isSuperseded() && (result != null || source.claim() instanceof Claim.Completed)) {
+				if (item.decision == Item.Decision.SUPERSEDED
+						&& (result != null || source.claim() instanceof Claim.Completed)) {
 					result = IdempotentResult.ofStale();
 				}
 				else if (result != null) {
@@ -345,7 +346,7 @@ final class BatchPlan<T> {
 
 		void representedBy(Item highest) {
 			this.original = (highest != this) ? highest : null;
-			if (this.original == null && (isCopy() || isSuperseded())) {
+			if (this.original == null && isRepresented()) {
 				this.decision = Decision.DUE;
 			}
 		}
@@ -375,10 +376,6 @@ final class BatchPlan<T> {
 
 		void setClaimFailure(OperationBlockedException failure) {
 			this.claimFailure = failure;
-		}
-
-		boolean isClaimBlocked() {
-			return this.claimFailure != null || this.claim instanceof Claim.InProgress;
 		}
 
 		@Nullable Claim decide() {
@@ -421,19 +418,16 @@ final class BatchPlan<T> {
 			}
 			checkRuns(first);
 			this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
-			return isCopy() ? null : first.claim;
+			return (this.decision == Decision.COPY) ? null : first.claim;
 		}
 
 		boolean isDue() {
 			return this.decision == Decision.DUE;
 		}
 
-		boolean isCopy() {
-			return this.decision == Decision.COPY;
-		}
-
-		boolean isSuperseded() {
-			return this.decision == Decision.SUPERSEDED;
+		// Another item represents this one.
+		boolean isRepresented() {
+			return this.decision == Decision.COPY || this.decision == Decision.SUPERSEDED;
 		}
 
 		void leaveOut(@Nullable OperationBlockedException before) {

@@ -9,7 +9,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.IntFunction;
+import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -50,9 +50,7 @@ final class BatchRun<T> {
 
 	private final BatchHandler<T> handler;
 
-	private final StoredResults results;
-
-	private final Observers observers;
+	private final Engine engine;
 
 	private final OpenContext context;
 
@@ -77,24 +75,23 @@ final class BatchRun<T> {
 
 	private @Nullable BatchResult<T> result;
 
-	BatchRun(List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec, BatchHandler<T> handler,
-			StoredResults results, Observers observers, OperationContexts contexts) {
+	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec,
+			BatchHandler<T> handler) {
 		List<IdempotentOperation> operations = items.stream()
 			.map(BatchItem::operation)
 			.filter(Objects::nonNull)
 			.toList();
 		Assert.isTrue(operations.stream().allMatch((operation) -> operation.mode() == mode),
 				() -> "All operations of a batch must have the mode of the batch, " + mode);
-		this.plan = new BatchPlan<>(items, codec, results);
+		this.plan = new BatchPlan<>(items, codec, engine.results());
 		this.mode = mode;
 		this.codec = codec;
 		this.bodyCodec = bodyCodec;
 		this.handler = handler;
-		this.results = results;
-		this.observers = observers;
+		this.engine = engine;
 		// The operations of a listener have the same scope.
 		this.context = operations.isEmpty() ? OperationContexts.NONE
-				: contexts.beginBatch(operations.get(0).key().scope());
+				: engine.contexts().beginBatch(operations.get(0).key().scope());
 	}
 
 	BatchPlan<T> plan() {
@@ -131,7 +128,8 @@ final class BatchRun<T> {
 
 	// Run the handler. In leased mode it is called again for the items after a
 	// declined one.
-	List<@Nullable T> run(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions) throws Throwable {
+	List<@Nullable T> run(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
+			throws Throwable {
 		this.started = true;
 		this.finished.clear();
 		while (this.finished.size() < due.size()) {
@@ -151,11 +149,12 @@ final class BatchRun<T> {
 		return new ArrayList<>(this.finished);
 	}
 
-	private List<@Nullable T> runOnce(List<Integer> due, IntFunction<@Nullable IdempotentExecution> executions)
+	private List<@Nullable T> runOnce(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
 			throws Throwable {
-		List<@Nullable IdempotentExecution> current = new ArrayList<>(due.size());
-		due.forEach((index) -> current.add(executions.apply(index)));
-		List<@Nullable IdempotentExecution> previous = Holder.bind(Collections.unmodifiableList(current));
+		List<@Nullable IdempotentExecution> current = due.stream()
+			.<@Nullable IdempotentExecution>map(executions)
+			.toList();
+		List<@Nullable IdempotentExecution> previous = Holder.bind(current);
 		try {
 			return checked(this.handler.handle(due), due);
 		}
@@ -222,8 +221,8 @@ final class BatchRun<T> {
 		}
 	}
 
-	void markUnprotected() {
-		this.unprotected = true;
+	void setUnprotected(boolean unprotected) {
+		this.unprotected = unprotected;
 	}
 
 	// The effect has happened: a completion without
@@ -256,15 +255,15 @@ final class BatchRun<T> {
 	}
 
 	Written write(int index, @Nullable T value) {
-		return this.results.write(this.plan.item(index).operation(), value, this.codec);
+		return this.engine.results().write(this.plan.item(index).operation(), value, this.codec);
 	}
 
 	byte @Nullable [] writeOrFail(int index, @Nullable T value) {
-		return this.results.writeOrFail(this.plan.item(index).operation(), value, this.codec);
+		return this.engine.results().writeOrFail(this.plan.item(index).operation(), value, this.codec);
 	}
 
 	Failure failure(Throwable error) {
-		return this.results.failure(error);
+		return this.engine.results().failure(error);
 	}
 
 	Object subject(List<Integer> items) {
@@ -310,6 +309,18 @@ final class BatchRun<T> {
 		return ended;
 	}
 
+	@SuppressWarnings("unchecked")
+	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
+		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(batch.results().size());
+		for (IdempotentResult<Object> outcome : batch.results()) {
+			results.add((outcome != null && outcome.result() instanceof Declined declined)
+					? new IdempotentResult<>((T) declined.body(), outcome.duplicate(), declined.reason())
+					: (IdempotentResult<T>) outcome);
+		}
+		return new BatchResult<>(Collections.unmodifiableList(results), batch.blocked(), batch.failedAt(),
+				batch.failure());
+	}
+
 	private void report(BatchResult<T> ended) {
 		Duration share = share();
 		for (Item item : this.plan.items()) {
@@ -324,7 +335,7 @@ final class BatchRun<T> {
 		IdempotentOperation operation = this.plan.item(index).operation();
 		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
 				duration);
-		this.observers.operation((observer) -> observer.handled(handled));
+		this.engine.observers().operation((observer) -> observer.handled(handled));
 	}
 
 	private Duration share() {

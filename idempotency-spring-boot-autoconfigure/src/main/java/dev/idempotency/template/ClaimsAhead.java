@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * Makes the claims ahead of all threads, and keeps those that are not used yet. A thread
@@ -28,9 +29,7 @@ final class ClaimsAhead implements AutoCloseable {
 	// delivered.
 	private static final Duration UNUSED = Duration.ofSeconds(1);
 
-	private final StoreCalls calls;
-
-	private final LocalCompletions cache;
+	private final Engine engine;
 
 	private final Settlements settlements;
 
@@ -40,9 +39,8 @@ final class ClaimsAhead implements AutoCloseable {
 
 	private volatile boolean closed;
 
-	ClaimsAhead(StoreCalls calls, LocalCompletions cache, Settlements settlements, ThreadFactory threads) {
-		this.calls = calls;
-		this.cache = cache;
+	ClaimsAhead(Engine engine, Settlements settlements, ThreadFactory threads) {
+		this.engine = engine;
 		this.settlements = settlements;
 		this.release = new PeriodicTask(this::releaseOld, threads);
 	}
@@ -56,11 +54,11 @@ final class ClaimsAhead implements AutoCloseable {
 			// The claim of the same key has to see the completion.
 			if (this.closed || operation == null || operation.mode() != Mode.LEASED
 					|| operation.key().equals(current.key()) || !this.settlements.isEmpty()
-					|| this.cache.find(operation) != null) {
+					|| this.engine.cache().find(operation) != null) {
 				return null;
 			}
 			this.release.runEvery(UNUSED);
-			return this.calls.isPermitted() ? operation : null;
+			return this.engine.calls().isPermitted() ? operation : null;
 		}
 		catch (RuntimeException | Error ex) {
 			// The handler has run, so its completion must be recorded in any case.
@@ -82,7 +80,7 @@ final class ClaimsAhead implements AutoCloseable {
 			return claimed;
 		}
 		if (answer instanceof Claim.Completed completed) {
-			this.cache.add(next, completed.result());
+			this.engine.cache().add(next, completed.result());
 		}
 		return (answer instanceof Claim.Completed || answer instanceof Claim.Stale) ? claimed : null;
 	}
@@ -111,7 +109,8 @@ final class ClaimsAhead implements AutoCloseable {
 		try {
 			// A delivery of the key on another thread waits for the release.
 			this.settlements
-				.queue(List.of(claim), false, () -> this.settlements.release(claimed.operation(), List.of(claim)))
+				.queue(List.of(claim), false,
+						() -> this.settlements.settle(StoreCall.RELEASE, claimed.operation(), List.of(claim)))
 				.run();
 		}
 		catch (RuntimeException | Error ex) {

@@ -23,31 +23,18 @@ public interface CompletionCache {
 	 * A cache that never contains a key.
 	 */
 	CompletionCache NONE = new CompletionCache() {
-
-		@Override
-		public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
-			return null;
-		}
-
-		@Override
-		public void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] result,
-				Duration retention) {
-		}
-
-		@Override
-		public void remove(IdempotencyKey key) {
-		}
-
 	};
 
 	/**
-	 * Look up a completed key.
+	 * Look up a completed key. By default the cache contains none.
 	 * @param key the key
 	 * @param fingerprint the fingerprint of the record in question
 	 * @return the completion, {@code null} if the cache does not contain the key with
 	 * exactly this fingerprint
 	 */
-	Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint);
+	default Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
+		return null;
+	}
 
 	/**
 	 * Add a completed key.
@@ -56,12 +43,14 @@ public interface CompletionCache {
 	 * @param result the stored result
 	 * @param retention the longest time for which the entry may be kept
 	 */
-	void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] result, Duration retention);
+	default void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] result, Duration retention) {
+	}
 
 	/**
 	 * Remove a key.
 	 * @param key the key
 	 */
-	void remove(IdempotencyKey key);
+	default void remove(IdempotencyKey key) {
+	}
 
 }

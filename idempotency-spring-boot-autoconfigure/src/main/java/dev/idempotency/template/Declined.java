@@ -2,10 +2,7 @@ package dev.idempotency.template;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -14,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Failure;
-import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
@@ -104,25 +100,9 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 		return (IdempotentResult<T>) outcome;
 	}
 
-	@SuppressWarnings("unchecked")
-	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
-		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(batch.results().size());
-		for (IdempotentResult<Object> outcome : batch.results()) {
-			results.add((outcome != null && outcome.result() instanceof Declined declined)
-					? new IdempotentResult<>((T) declined.body(), outcome.duplicate(), declined.reason())
-					: (IdempotentResult<T>) outcome);
-		}
-		return new BatchResult<>(Collections.unmodifiableList(results), batch.blocked(), batch.failedAt(),
-				batch.failure());
-	}
-
 	OperationDeclinedException toException(boolean duplicate) {
 		return duplicate ? OperationDeclinedException.duplicate(this.reason, this.body)
 				: new OperationDeclinedException(this.reason, this.body, this.cause);
-	}
-
-	static <T> ResultCodec<Object> codec(ResultCodec<T> codec) {
-		return new OutcomeCodec<>(codec);
 	}
 
 	static @Nullable String reason(byte[] stored) {
@@ -169,7 +149,7 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 		return "Declined";
 	}
 
-	private record OutcomeCodec<T>(ResultCodec<T> codec) implements ResultCodec<Object> {
+	record OutcomeCodec<T>(ResultCodec<T> codec) implements ResultCodec<Object> {
 
 		@Override
 		@SuppressWarnings("unchecked")

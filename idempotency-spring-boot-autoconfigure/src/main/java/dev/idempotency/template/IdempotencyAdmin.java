@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -42,26 +43,13 @@ public final class IdempotencyAdmin {
 
 	private static final Duration BULK_TIME = Duration.ofSeconds(10);
 
-	private final String name;
-
-	private final IdempotencyStore store;
-
-	private final LocalCompletions cache;
+	private final Engine engine;
 
 	private final Settlements settlements;
 
-	private final StoredResults results;
-
-	private final Observers observers;
-
-	IdempotencyAdmin(String name, IdempotencyStore store, LocalCompletions cache, Settlements settlements,
-			StoredResults results, Observers observers) {
-		this.name = name;
-		this.store = store;
-		this.cache = cache;
+	IdempotencyAdmin(Engine engine, Settlements settlements) {
+		this.engine = engine;
 		this.settlements = settlements;
-		this.results = results;
-		this.observers = observers;
 	}
 
 	/**
@@ -69,7 +57,7 @@ public final class IdempotencyAdmin {
 	 * @return the name
 	 */
 	public String name() {
-		return this.name;
+		return this.engine.calls().store();
 	}
 
 	/**
@@ -77,7 +65,7 @@ public final class IdempotencyAdmin {
 	 * @return the store
 	 */
 	public IdempotencyStore store() {
-		return this.store;
+		return this.engine.store();
 	}
 
 	/**
@@ -85,7 +73,7 @@ public final class IdempotencyAdmin {
 	 * @return the records, empty if the store supports only look-ups by key
 	 */
 	public Optional<IdempotencyRecords> records() {
-		return this.store.records();
+		return this.engine.store().records();
 	}
 
 	/**
@@ -97,7 +85,7 @@ public final class IdempotencyAdmin {
 	 */
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
 		return records().flatMap((records) -> records.result(key))
-			.map((stored) -> this.results.fromStored(key, key, stored))
+			.map((stored) -> this.engine.results().fromStored(key, key, stored))
 			.map((outcome) -> new StoredOutcome(Declined.reason(outcome), Declined.content(outcome)));
 	}
 
@@ -107,7 +95,7 @@ public final class IdempotencyAdmin {
 	 * @return the answer that a delivery would get
 	 */
 	public Examination examine(IdempotentOperation operation) {
-		Claim answer = this.store.lookUp(operation.newRequest());
+		Claim answer = this.engine.store().lookUp(operation.newRequest());
 		if (answer instanceof Claim.Completed completed) {
 			return isDeclined(operation.key(), completed.result()) ? Examination.DECLINED : Examination.COMPLETED;
 		}
@@ -117,7 +105,7 @@ public final class IdempotencyAdmin {
 
 	private boolean isDeclined(IdempotencyKey key, byte @Nullable [] stored) {
 		try {
-			return stored != null && Declined.reason(this.results.fromStored(key, key, stored)) != null;
+			return stored != null && Declined.reason(this.engine.results().fromStored(key, key, stored)) != null;
 		}
 		catch (IdempotencyResultUnreadableException ex) {
 			return false;
@@ -129,8 +117,8 @@ public final class IdempotencyAdmin {
 	 * @return the marks, empty if the store has none
 	 */
 	public Optional<OffsetMarks> offsetMarks() {
-		return (this.store instanceof TransactionalIdempotencyStore transactional) ? transactional.offsetMarks()
-				: Optional.empty();
+		return (this.engine.store() instanceof TransactionalIdempotencyStore transactional)
+				? transactional.offsetMarks() : Optional.empty();
 	}
 
 	/**
@@ -144,8 +132,8 @@ public final class IdempotencyAdmin {
 	 * @throws UnsupportedOperationException if the store has no marks
 	 */
 	public boolean lowerMark(String scope, String topic, int partition, long next, @Nullable String requestedBy) {
-		OffsetMarks marks = offsetMarks().orElseThrow(
-				() -> new UnsupportedOperationException("The store '" + this.name + "' has no marks of offsets"));
+		OffsetMarks marks = offsetMarks()
+			.orElseThrow(() -> new UnsupportedOperationException("The store '" + name() + "' has no marks of offsets"));
 		String what = Intervention.LOWER.describe("of the mark of partition " + partition + " of topic '" + plain(topic)
 				+ "' in scope '" + plain(scope) + "' before the offset " + next, requestedBy);
 		return intervene(Intervention.LOWER, what, "mark", () -> marks.lower(scope, topic, partition, next),
@@ -178,7 +166,7 @@ public final class IdempotencyAdmin {
 	}
 
 	private void intervened(Intervention intervention, boolean done) {
-		this.observers.operation((observer) -> observer.intervened(intervention, done));
+		this.engine.observers().operation((observer) -> observer.intervened(intervention, done));
 	}
 
 	private static String plain(String text) {
@@ -230,7 +218,7 @@ public final class IdempotencyAdmin {
 			if (!force && this.settlements.hasCompletion(key)) {
 				return Change.PENDING;
 			}
-			this.cache.removeAll(Set.of(key));
+			this.engine.cache().removeAll(Set.of(key));
 			return action.apply(records);
 		}, (change) -> (change == Change.DONE) ? null : "the record is " + change.name().toLowerCase(Locale.ROOT));
 	}
@@ -249,7 +237,7 @@ public final class IdempotencyAdmin {
 	 * the end of a call
 	 */
 	public BulkEviction countEvictable(Selection selection, boolean force, int limit, @Nullable String after) {
-		return new Bulk(selection, force, limit).run(after, List::size);
+		return bulk(recordsToEvict(limit), selection, force, limit, after, List::size);
 	}
 
 	/**
@@ -272,14 +260,17 @@ public final class IdempotencyAdmin {
 	 */
 	public BulkEviction evictAll(Selection selection, boolean force, int limit, @Nullable String after,
 			@Nullable String requestedBy) {
-		Bulk bulk = new Bulk(selection, force, limit);
+		IdempotencyRecords records = recordsToEvict(limit);
+		AtomicInteger done = new AtomicInteger();
 		String what = Intervention.EVICT.describe((force ? "(forced) " : "") + "of " + describe(selection),
 				requestedBy);
 		try {
-			BulkEviction eviction = bulk.run(after, (keys) -> {
+			BulkEviction eviction = bulk(records, selection, force, limit, after, (keys) -> {
 				// A duplicate must not put a completion back that it has read before.
-				this.cache.removeAll(keys);
-				return bulk.records.evictAll(keys, force);
+				this.engine.cache().removeAll(keys);
+				int evicted = records.evictAll(keys, force);
+				done.addAndGet(evicted);
+				return evicted;
 			});
 			if (eviction.records() > 0) {
 				logger.warn("Intervention: " + what + ", " + eviction.records() + " records");
@@ -290,12 +281,42 @@ public final class IdempotencyAdmin {
 			return eviction;
 		}
 		catch (RuntimeException ex) {
-			logger.warn("The " + what + " failed after at least " + bulk.done
+			logger.warn("The " + what + " failed after at least " + done
 					+ " records. Repeat it; records that are gone do not matter", ex);
 			throw ex;
 		}
 		finally {
-			intervened(Intervention.EVICT, bulk.done > 0);
+			intervened(Intervention.EVICT, done.get() > 0);
+		}
+	}
+
+	private IdempotencyRecords recordsToEvict(int limit) {
+		IdempotencyRecords records = requireRecords();
+		Assert.isTrue(limit >= 1, () -> "'limit' is " + limit + ". Set it to 1 or more");
+		return records;
+	}
+
+	private BulkEviction bulk(IdempotencyRecords records, Selection selection, boolean force, int limit,
+			@Nullable String after, ToIntFunction<List<IdempotencyKey>> action) {
+		long start = System.nanoTime();
+		int done = 0;
+		int pending = 0;
+		int examined = 0;
+		String next = after;
+		while (true) {
+			Page page = records.evictable(selection, force, Math.min(PAGE, limit - examined), next);
+			List<IdempotencyKey> keys = page.records()
+				.stream()
+				.map(IdempotencyRecord::key)
+				.filter((key) -> force || !this.settlements.hasCompletion(key))
+				.toList();
+			done += keys.isEmpty() ? 0 : action.applyAsInt(keys);
+			pending += page.records().size() - keys.size();
+			examined += page.records().size();
+			next = page.next();
+			if (next == null || examined >= limit || System.nanoTime() - start > BULK_TIME.toNanos()) {
+				return new BulkEviction(done, pending, page.complete(), next);
+			}
 		}
 	}
 
@@ -308,7 +329,7 @@ public final class IdempotencyAdmin {
 	}
 
 	private IdempotencyRecords requireRecords() {
-		return records().orElseThrow(() -> new UnsupportedOperationException("The idempotency store '" + this.name
+		return records().orElseThrow(() -> new UnsupportedOperationException("The idempotency store '" + name()
 				+ "' has no IdempotencyRecords. Change its records with the tools of the store"));
 	}
 
@@ -322,55 +343,6 @@ public final class IdempotencyAdmin {
 	 * @param next the place to continue from, {@code null} if complete
 	 */
 	public record BulkEviction(int records, int pending, boolean complete, @Nullable String next) {
-
-	}
-
-	private final class Bulk {
-
-		private final IdempotencyRecords records = requireRecords();
-
-		private final Selection selection;
-
-		private final boolean force;
-
-		private final int limit;
-
-		private int done;
-
-		private int pending;
-
-		Bulk(Selection selection, boolean force, int limit) {
-			Assert.isTrue(limit >= 1, () -> "'limit' is " + limit + ". Set it to 1 or more");
-			this.selection = selection;
-			this.force = force;
-			this.limit = limit;
-		}
-
-		BulkEviction run(@Nullable String after, ToIntFunction<List<IdempotencyKey>> action) {
-			long start = System.nanoTime();
-			int examined = 0;
-			String next = after;
-			while (true) {
-				Page page = this.records.evictable(this.selection, this.force, Math.min(PAGE, this.limit - examined),
-						next);
-				List<IdempotencyKey> keys = withoutPending(page.records());
-				this.done += keys.isEmpty() ? 0 : action.applyAsInt(keys);
-				examined += page.records().size();
-				next = page.next();
-				if (next == null || examined >= this.limit || System.nanoTime() - start > BULK_TIME.toNanos()) {
-					return new BulkEviction(this.done, this.pending, page.complete(), next);
-				}
-			}
-		}
-
-		private List<IdempotencyKey> withoutPending(List<IdempotencyRecord> page) {
-			List<IdempotencyKey> keys = page.stream()
-				.map(IdempotencyRecord::key)
-				.filter((key) -> this.force || !IdempotencyAdmin.this.settlements.hasCompletion(key))
-				.toList();
-			this.pending += page.size() - keys.size();
-			return keys;
-		}
 
 	}
 

@@ -27,6 +27,7 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.Declined.OutcomeCodec;
 import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
@@ -45,21 +46,13 @@ import dev.idempotency.template.IdempotentOperation.Handler;
  */
 public final class IdempotencyTemplate implements AutoCloseable {
 
-	private final IdempotencyStore store;
-
-	private final String name;
+	private final Engine engine;
 
 	private final @Nullable PlatformTransactionManager transactionManager;
 
 	private final boolean failOpen;
 
-	private final Observers observers;
-
-	private final OperationContexts contexts;
-
-	private final LocalCompletions cache;
-
-	private final StoredResults results;
+	private final boolean leasesSupported;
 
 	private final Leases leases;
 
@@ -85,29 +78,26 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @param settings the settings
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, Settings settings) {
-		this.store = store;
-		this.name = (settings.name() != null) ? settings.name() : store.name();
+		String name = (settings.name() != null) ? settings.name() : store.name();
+		this.engine = new Engine(store,
+				new StoreCalls(name, settings.observers(), settings.circuit(), settings.failOpen()),
+				new LocalCompletions(settings.cache()),
+				new StoredResults(settings.maximumResultSize(), settings.transformer()), settings.observers(),
+				new OperationContexts(settings.contexts()));
 		this.transactionManager = settings.transactionManager();
 		this.failOpen = settings.failOpen();
-		this.observers = settings.observers();
-		this.contexts = new OperationContexts(settings.contexts());
-		this.cache = new LocalCompletions(settings.cache());
-		this.results = new StoredResults(settings.maximumResultSize(), settings.transformer());
-		StoreCalls calls = new StoreCalls(this.name, this.observers, settings.circuit(), settings.failOpen());
-		this.leases = new Leases(store, calls, Threads.named("leases"));
-		this.settlements = new Settlements(store, calls, this.cache, this.leases, this.results::failure, this.observers,
-				Threads.named("pending"));
-		this.asynchronous = new AsyncSettlements(this.settlements, this.results, Threads.named("settlements"),
+		this.leasesSupported = store.supportsLeases();
+		this.leases = new Leases(this.engine, Threads.named("leases"));
+		this.settlements = new Settlements(this.engine, this.leases, Threads.named("pending"));
+		this.asynchronous = new AsyncSettlements(this.settlements, this.engine.results(), Threads.named("settlements"),
 				Threads.named("answers"));
-		this.claimsAhead = new ClaimsAhead(calls, this.cache, this.settlements, Threads.named("ahead"));
-		this.leased = new LeasedProtocol(store, calls, this.cache, this.settlements, this.asynchronous, this.results);
+		this.claimsAhead = new ClaimsAhead(this.engine, this.settlements, Threads.named("ahead"));
+		this.leased = new LeasedProtocol(this.engine, this.settlements, this.asynchronous);
 		PlatformTransactionManager manager = this.transactionManager;
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(transactionalStore, calls, this.cache,
-						new Transactions(calls, transactionalStore, manager), this.results)
-				: null;
+				? new TransactionalProtocol(this.engine, transactionalStore, manager) : null;
 		this.defaults = settings.defaults();
-		this.admin = new IdempotencyAdmin(this.name, store, this.cache, this.settlements, this.results, this.observers);
+		this.admin = new IdempotencyAdmin(this.engine, this.settlements);
 	}
 
 	/**
@@ -115,7 +105,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the store
 	 */
 	public IdempotencyStore store() {
-		return this.store;
+		return this.engine.store();
 	}
 
 	/**
@@ -123,7 +113,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the name in the settings, or that of the store
 	 */
 	public String name() {
-		return this.name;
+		return this.engine.calls().store();
 	}
 
 	/**
@@ -155,7 +145,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return whether the store reaches the same records from every thread
 	 */
 	public boolean supportsLeases() {
-		return this.store.supportsLeases();
+		return this.leasesSupported;
 	}
 
 	/**
@@ -165,11 +155,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Internal
 	public @Nullable String offsetProblem() {
-		if (this.transactional == null || !(this.store instanceof TransactionalIdempotencyStore transactionalStore)) {
-			return "The store '" + this.name + "' cannot join a transaction";
+		if (this.transactional == null
+				|| !(this.engine.store() instanceof TransactionalIdempotencyStore transactionalStore)) {
+			return "The store '" + name() + "' cannot join a transaction";
 		}
-		return transactionalStore.offsetMarks().isPresent() ? null : "The store '" + this.name
-				+ "' has no marks of offsets, or the store from which its keys move has none";
+		return transactionalStore.offsetMarks().isPresent() ? null
+				: "The store '" + name() + "' has no marks of offsets, or the store from which its keys move has none";
 	}
 
 	/**
@@ -179,7 +170,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Internal
 	public boolean supportsClaimAhead() {
-		return supportsLeases() && this.store.supportsClaimAhead();
+		return this.leasesSupported && this.engine.store().supportsClaimAhead();
 	}
 
 	/**
@@ -257,11 +248,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	@Internal
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
-		Invocation<Object, E> invocation = new Invocation<>(operation, Declined.returning(handler, codec),
-				this.observers, this.contexts);
+		Invocation<Object, E> invocation = new Invocation<>(this.engine, operation, Declined.returning(handler, codec));
 		IdempotentResult<Object> outcome;
 		try {
-			outcome = execute(invocation, Declined.codec(codec), boundary, ahead);
+			outcome = execute(invocation, new OutcomeCodec<>(codec), boundary, ahead);
 			invocation.ended(outcome);
 		}
 		catch (Throwable ex) {
@@ -279,9 +269,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead) throws E {
 		IdempotentOperation operation = invocation.operation();
 		try {
-			Claim.Completed known = this.cache.find(operation);
+			Claim.Completed known = this.engine.cache().find(operation);
 			if (known != null) {
-				return this.results.replay(operation, known, codec);
+				return this.engine.results().replay(operation, known, codec);
 			}
 			return (operation.mode() == Mode.LEASED) ? leased().execute(invocation, codec, boundary, ahead)
 					: transactional().execute(invocation, codec, boundary);
@@ -375,11 +365,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
-		Invocation<CompletionStage<Object>, E> invocation = new Invocation<>(operation,
-				Declined.returningAsync(handler, codec), this.observers, this.contexts);
+		Invocation<CompletionStage<Object>, E> invocation = new Invocation<>(this.engine, operation,
+				Declined.returningAsync(handler, codec));
 		CompletableFuture<IdempotentResult<Object>> execution;
 		try {
-			execution = executeAsync(invocation, Declined.codec(codec), mayFailOpen);
+			execution = executeAsync(invocation, new OutcomeCodec<>(codec), mayFailOpen);
 		}
 		catch (Throwable ex) {
 			invocation.failed(ex);
@@ -400,8 +390,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
 							+ "outside of the transaction, or after its commit");
 			TransactionCompletions.checkObservable();
-			Claim.Completed known = this.cache.find(operation);
-			return (known != null) ? CompletableFuture.completedFuture(this.results.replay(operation, known, codec))
+			Claim.Completed known = this.engine.cache().find(operation);
+			return (known != null)
+					? CompletableFuture.completedFuture(this.engine.results().replay(operation, known, codec))
 					: leased().executeAsync(invocation, codec);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
@@ -454,31 +445,36 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
 		@SuppressWarnings("unchecked")
-		BatchRun<Object> run = new BatchRun<>(items, mode, Declined.codec(codec), codec, (BatchHandler<Object>) handler,
-				this.results, this.observers, this.contexts);
+		BatchRun<Object> run = new BatchRun<>(this.engine, items, mode, new OutcomeCodec<>(codec), codec,
+				(BatchHandler<Object>) handler);
 		try {
-			executeAll(run, boundary);
-			return Declined.resultsOf(run.end());
+			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
+			executeAll(run, boundary, true);
+			return BatchRun.resultsOf(run.end());
 		}
 		finally {
 			run.leaveContext();
 		}
 	}
 
-	private void executeAll(BatchRun<?> run, TransactionBoundary boundary) {
+	private void executeAll(BatchRun<?> run, TransactionBoundary boundary, boolean isProtected) {
 		try {
-			run.replayFrom((index, operation) -> this.cache.find(operation));
-			if (run.mode() == Mode.LEASED) {
+			if (run.mode() != Mode.LEASED) {
+				transactional().executeAll(run, boundary, isProtected);
+			}
+			else if (isProtected) {
 				leased().executeAll(run, boundary);
 			}
 			else {
-				transactional().executeAll(run, boundary, true);
+				run.runUnprotected();
 			}
+			run.setUnprotected(!isProtected);
 		}
 		catch (OperationBlockedException ex) {
 			run.plan().unclaim();
-			if (ex instanceof IdempotencyStoreUnavailableException && this.failOpen && !run.isStarted()) {
-				executeAllUnprotected(run, boundary);
+			if (isProtected && this.failOpen && !run.isStarted()
+					&& ex instanceof IdempotencyStoreUnavailableException) {
+				executeAll(run, boundary, false);
 			}
 			else {
 				run.plan().blockRest(ex);
@@ -486,23 +482,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 	}
 
-	private void executeAllUnprotected(BatchRun<?> run, TransactionBoundary boundary) {
-		try {
-			if (run.mode() == Mode.LEASED) {
-				run.runUnprotected();
-			}
-			else {
-				transactional().executeAll(run, boundary, false);
-			}
-			run.markUnprotected();
-		}
-		catch (OperationBlockedException ex) {
-			run.plan().blockRest(ex);
-		}
-	}
-
 	private LeasedProtocol leased() {
-		Assert.state(supportsLeases(), "Leased mode needs one database for all threads, but the DataSource of "
+		Assert.state(this.leasesSupported, "Leased mode needs one database for all threads, but the DataSource of "
 				+ "the store chooses its database by the thread (AbstractRoutingDataSource). Configure a DataSource that "
 				+ "always leads to the same database, or use transactional mode");
 		return this.leased;
@@ -573,24 +554,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 
 		/**
-		 * Create settings for a store without a name of its own, with the default maximum
-		 * size of a result, the standard defaults of operations, and without a
-		 * transformer.
-		 * @param transactionManager the manager of the store's database
-		 * @param failOpen whether handlers run unprotected while the store is unavailable
-		 * @param circuit the circuit breaker around the store
-		 * @param cache the local cache of completed keys
-		 * @param observers the observers to notify
-		 * @param contexts the contexts to open around operations
-		 */
-		@Internal
-		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen, StoreCircuit circuit,
-				CompletionCache cache, Observers observers, List<OperationContext> contexts) {
-			this(null, transactionManager, failOpen, circuit, cache, observers, contexts, DEFAULT_MAXIMUM_RESULT_SIZE,
-					null, OperationSpec.Defaults.STANDARD);
-		}
-
-		/**
 		 * Create settings that have neither a circuit breaker nor a cache nor contexts.
 		 * @param transactionManager the manager of the store's database
 		 * @param failOpen whether handlers run unprotected while the store is unavailable
@@ -598,7 +561,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		 */
 		public Settings(@Nullable PlatformTransactionManager transactionManager, boolean failOpen,
 				Observers observers) {
-			this(transactionManager, failOpen, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, observers, List.of());
+			this(null, transactionManager, failOpen, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, observers,
+					List.of(), DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD);
 		}
 
 	}

@@ -40,7 +40,7 @@ final class Invocation<T, E extends Throwable> {
 
 	private final Handler<T, E> handler;
 
-	private final Observers observers;
+	private final Engine engine;
 
 	private final OpenContext context;
 
@@ -60,11 +60,11 @@ final class Invocation<T, E extends Throwable> {
 
 	private boolean declined;
 
-	Invocation(IdempotentOperation operation, Handler<T, E> handler, Observers observers, OperationContexts contexts) {
+	Invocation(Engine engine, IdempotentOperation operation, Handler<T, E> handler) {
 		this.operation = operation;
 		this.handler = handler;
-		this.observers = observers;
-		this.context = contexts.begin(operation);
+		this.engine = engine;
+		this.context = engine.contexts().begin(operation);
 	}
 
 	IdempotentOperation operation() {
@@ -145,7 +145,7 @@ final class Invocation<T, E extends Throwable> {
 		HandledOperation execution = new HandledOperation(this.operation.name(), this.operation.mode(),
 				this.operation.key(), this.unprotected ? Outcome.UNPROTECTED : this.outcome,
 				Duration.ofNanos(System.nanoTime() - this.start), this.attempt);
-		this.observers.operation((observer) -> observer.handled(execution));
+		this.engine.observers().operation((observer) -> observer.handled(execution));
 		this.context.ended(execution);
 	}
 

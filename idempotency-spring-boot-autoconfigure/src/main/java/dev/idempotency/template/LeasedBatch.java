@@ -15,13 +15,11 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
@@ -45,11 +43,9 @@ final class LeasedBatch<T> {
 
 	private static final Log logger = LogFactory.getLog(LeasedBatch.class);
 
-	private final IdempotencyStore store;
+	private final Engine engine;
 
 	private final StoreCalls calls;
-
-	private final LocalCompletions cache;
 
 	private final Settlements settlements;
 
@@ -68,11 +64,10 @@ final class LeasedBatch<T> {
 	// Results that cannot be stored, by the index of their item.
 	private final Map<Integer, IdempotencyResultTooLargeException> rejections = new HashMap<>();
 
-	LeasedBatch(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Settlements settlements,
-			BatchRun<T> run, @Nullable Deferral deferral, boolean allOrNothing) {
-		this.store = store;
-		this.calls = calls;
-		this.cache = cache;
+	LeasedBatch(Engine engine, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
+			boolean allOrNothing) {
+		this.engine = engine;
+		this.calls = engine.calls();
 		this.settlements = settlements;
 		this.run = run;
 		this.plan = run.plan();
@@ -147,7 +142,7 @@ final class LeasedBatch<T> {
 		requests.forEach((index, request) -> {
 			Claim claim = this.plan.item(index).claim();
 			if (claim instanceof Claim.Completed completed) {
-				this.cache.add(operation(index), completed.result());
+				this.engine.cache().add(operation(index), completed.result());
 			}
 			else if (claim instanceof Claim.Acquired acquired) {
 				this.owned.put(index, this.settlements.keep(operation(index), request, acquired, start));
@@ -182,7 +177,7 @@ final class LeasedBatch<T> {
 		List<Claim> claims;
 		try {
 			claims = this.calls.call(StoreCall.CLAIM, subject,
-					() -> this.store.claimAll(List.copyOf(requests.values())));
+					() -> this.engine.store().claimAll(List.copyOf(requests.values())));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
 			releaseLater(claimEach(requests));
@@ -207,7 +202,7 @@ final class LeasedBatch<T> {
 			IdempotentOperation operation = operation(index);
 			boolean asked = this.plan.claimOne(index, () -> {
 				this.calls.permit(operation);
-				return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
+				return this.calls.call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(request));
 			});
 			if (!asked) {
 				behind.put(index, request);
@@ -227,7 +222,7 @@ final class LeasedBatch<T> {
 			return;
 		}
 		try {
-			this.calls.call(StoreCall.RELEASE, subject, () -> this.store.releaseAll(List.copyOf(requests)));
+			this.calls.call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(List.copyOf(requests)));
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("Claims were not released; their keys are free when their leases have expired", ex);
@@ -237,7 +232,7 @@ final class LeasedBatch<T> {
 	private void run(List<Integer> due) {
 		List<@Nullable T> values;
 		try {
-			values = this.run.run(due, this::execution);
+			values = this.run.run(due, (index) -> this.owned.containsKey(index) ? claim(index).execution() : null);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -261,11 +256,6 @@ final class LeasedBatch<T> {
 				.findFirst()
 				.ifPresent((index) -> this.plan.reject(index, Objects.requireNonNull(this.rejections.get(index))));
 		}
-	}
-
-	private @Nullable IdempotentExecution execution(int index) {
-		OwnedClaim claim = this.owned.get(index);
-		return (claim != null) ? claim.execution() : null;
 	}
 
 	private void failed(List<Integer> due, Throwable error) {
@@ -300,7 +290,7 @@ final class LeasedBatch<T> {
 		}
 		else if (!mine.isEmpty()) {
 			try {
-				this.settlements.complete(this.run.subject(mine), claims(mine));
+				this.settlements.settle(StoreCall.COMPLETE, this.run.subject(mine), claims(mine));
 				undoLost(mine);
 			}
 			catch (OperationBlockedException ex) {
@@ -361,7 +351,7 @@ final class LeasedBatch<T> {
 	private void release(List<Integer> items) {
 		List<Integer> mine = owned(items);
 		if (!mine.isEmpty()) {
-			this.settlements.release(this.run.subject(mine), claims(mine));
+			this.settlements.settle(StoreCall.RELEASE, this.run.subject(mine), claims(mine));
 		}
 	}
 

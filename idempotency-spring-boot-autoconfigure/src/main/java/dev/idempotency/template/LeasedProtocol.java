@@ -12,7 +12,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
@@ -32,26 +31,16 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  */
 final class LeasedProtocol {
 
-	private final IdempotencyStore store;
-
-	private final StoreCalls calls;
-
-	private final LocalCompletions cache;
+	private final Engine engine;
 
 	private final Settlements settlements;
 
 	private final AsyncSettlements asynchronous;
 
-	private final StoredResults results;
-
-	LeasedProtocol(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Settlements settlements,
-			AsyncSettlements asynchronous, StoredResults results) {
-		this.store = store;
-		this.calls = calls;
-		this.cache = cache;
+	LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous) {
+		this.engine = engine;
 		this.settlements = settlements;
 		this.asynchronous = asynchronous;
-		this.results = results;
 	}
 
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -62,7 +51,7 @@ final class LeasedProtocol {
 		}
 		Claim.Completed known = transaction.find(invocation.operation());
 		if (known != null) {
-			return this.results.replay(invocation.operation(), known, codec);
+			return this.engine.results().replay(invocation.operation(), known, codec);
 		}
 		try {
 			return execute(invocation, codec, transaction, ahead);
@@ -88,13 +77,13 @@ final class LeasedProtocol {
 		Claimed taken = (ahead != null) ? ahead.take(operation) : null;
 		Claimed claimed = (taken != null) ? taken : claim(invocation);
 		if (!(claimed.claim() instanceof Claim.Acquired acquired)) {
-			return this.results.replay(operation, claimed.claim(), codec);
+			return this.engine.results().replay(operation, claimed.claim(), codec);
 		}
 		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean deferred = false;
 		try {
 			T result = run(invocation, owned);
-			Written written = this.results.write(operation, result, codec);
+			Written written = this.engine.results().write(operation, result, codec);
 			owned.setResult(written.bytes());
 			if (deferral != null && deferral.isNeeded()
 					&& (written.rejection() == null || deferral.isTransactional())) {
@@ -125,7 +114,7 @@ final class LeasedProtocol {
 		IdempotentOperation operation = invocation.operation();
 		Claimed claimed = claim(invocation);
 		if (!(claimed.claim() instanceof Claim.Acquired acquired)) {
-			return CompletableFuture.completedFuture(this.results.replay(operation, claimed.claim(), codec));
+			return CompletableFuture.completedFuture(this.engine.results().replay(operation, claimed.claim(), codec));
 		}
 		OwnedClaim owned = this.settlements.keep(operation, claimed.request(), acquired, claimed.since());
 		boolean running = false;
@@ -147,10 +136,10 @@ final class LeasedProtocol {
 		ClaimRequest request = operation.newRequest();
 		long start = System.nanoTime();
 		this.settlements.settlePending(operation, invocation::markStarted);
-		this.calls.permit(operation);
+		this.engine.calls().permit(operation);
 		Claim claim;
 		try {
-			claim = this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claim(request));
+			claim = this.engine.calls().call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(request));
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			// The store may have recorded the claim although its answer is missing.
@@ -158,7 +147,7 @@ final class LeasedProtocol {
 			throw ex;
 		}
 		if (claim instanceof Claim.Completed completed) {
-			this.cache.add(operation, completed.result());
+			this.engine.cache().add(operation, completed.result());
 		}
 		return new Claimed(operation, request, claim, start);
 	}
@@ -182,9 +171,7 @@ final class LeasedProtocol {
 			run.replayFrom(run.handler()::known);
 		}
 		Deferral deferral = (transaction != null) ? transaction : boundary.deferral();
-		new LeasedBatch<>(this.store, this.calls, this.cache, this.settlements, run, deferral,
-				boundary.deferral() != null)
-			.execute();
+		new LeasedBatch<>(this.engine, this.settlements, run, deferral, boundary.deferral() != null).execute();
 	}
 
 }

@@ -19,7 +19,6 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
@@ -41,7 +40,7 @@ final class Leases implements AutoCloseable {
 
 	private static final int CHECKS = 6;
 
-	private final IdempotencyStore store;
+	private final Engine engine;
 
 	private final StoreCalls calls;
 
@@ -52,9 +51,9 @@ final class Leases implements AutoCloseable {
 
 	private final PeriodicTask renewal;
 
-	Leases(IdempotencyStore store, StoreCalls calls, ThreadFactory threads) {
-		this.store = store;
-		this.calls = calls;
+	Leases(Engine engine, ThreadFactory threads) {
+		this.engine = engine;
+		this.calls = engine.calls();
 		this.renewal = new PeriodicTask(this::renew, threads);
 	}
 
@@ -90,7 +89,7 @@ final class Leases implements AutoCloseable {
 
 	Settlement restore(OwnedClaim claim) {
 		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),
-				() -> this.store.restore(claim.request(), claim.execution().claim()));
+				() -> this.engine.store().restore(claim.request(), claim.execution().claim()));
 		if (restored == Settlement.SETTLED) {
 			logger.warn("The idempotency store '" + this.calls.store() + "' had lost the claim of a running handler. "
 					+ "The claim was restored: " + claim.operation()
@@ -124,7 +123,7 @@ final class Leases implements AutoCloseable {
 		List<Settlement> answers;
 		try {
 			answers = this.calls.call(StoreCall.RENEW, claims.size() + " running handlers",
-					() -> this.store.renewAll(claims));
+					() -> this.engine.store().renewAll(claims));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
@@ -148,9 +147,8 @@ final class Leases implements AutoCloseable {
 		long shortest = due.stream().mapToLong((claim) -> claim.request().lease().toNanos()).min().orElse(0);
 		for (OwnedClaim claim : due) {
 			try {
-				renewed(claim,
-						this.calls.call(StoreCall.RENEW, claim.operation(), () -> this.store.renew(claim.request())),
-						now);
+				renewed(claim, this.calls.call(StoreCall.RENEW, claim.operation(),
+						() -> this.engine.store().renew(claim.request())), now);
 				claim.setRenewedAlone(false);
 			}
 			catch (OperationInProgressException | IdempotencyRecordUnreadableException
@@ -199,7 +197,7 @@ final class Leases implements AutoCloseable {
 	// key when the failure was recorded.
 	private void releaseRestored(OwnedClaim claim) {
 		try {
-			this.calls.settle(StoreCall.RELEASE, claim.operation(), () -> this.store.release(claim.request()));
+			this.calls.settle(StoreCall.RELEASE, claim.operation(), () -> this.engine.store().release(claim.request()));
 		}
 		catch (OperationBlockedException ex) {
 			logger.warn("The claim of a failed handler was restored and could not be released: " + claim.operation()

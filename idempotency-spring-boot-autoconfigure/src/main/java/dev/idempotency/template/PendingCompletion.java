@@ -13,6 +13,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * A completion that waits for the outcome of the caller's transaction, or for an
@@ -90,7 +91,7 @@ public final class PendingCompletion {
 	 */
 	public Settlement complete() {
 		try {
-			this.settlements.complete(this, this.claims);
+			this.settlements.settle(StoreCall.COMPLETE, this, this.claims);
 			this.claims.stream().filter(OwnedClaim::isLost).forEach((claim) -> Settlements.logged(claim.lost()));
 		}
 		catch (OperationBlockedException ex) {
@@ -106,7 +107,7 @@ public final class PendingCompletion {
 	 * be run again at once.
 	 */
 	public void release() {
-		this.settlements.release(this, this.claims);
+		this.settlements.settle(StoreCall.RELEASE, this, this.claims);
 		this.parts.forEach((part) -> part.report(Outcome.FAILED));
 	}
 

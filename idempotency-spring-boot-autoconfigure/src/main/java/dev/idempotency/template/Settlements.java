@@ -13,7 +13,6 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -27,7 +26,6 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
@@ -63,17 +61,11 @@ final class Settlements implements AutoCloseable {
 
 	private static final Duration QUEUED_WAIT = Duration.ofSeconds(1);
 
-	private final IdempotencyStore store;
+	private final Engine engine;
 
 	private final StoreCalls calls;
 
-	private final LocalCompletions cache;
-
 	private final Leases leases;
-
-	private final Function<Throwable, Failure> failures;
-
-	private final Observers observers;
 
 	private final Map<UUID, OwnedClaim> pending = new ConcurrentHashMap<>();
 
@@ -87,16 +79,12 @@ final class Settlements implements AutoCloseable {
 
 	private final PeriodicTask retry;
 
-	Settlements(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, Leases leases,
-			Function<Throwable, Failure> failures, Observers observers, ThreadFactory threads) {
-		this.store = store;
-		this.calls = calls;
-		this.cache = cache;
+	Settlements(Engine engine, Leases leases, ThreadFactory threads) {
+		this.engine = engine;
+		this.calls = engine.calls();
 		this.leases = leases;
-		this.failures = failures;
-		this.observers = observers;
 		this.retry = new PeriodicTask(this::retryDue, threads);
-		calls.onSuccess(this::callSucceeded);
+		this.calls.onSuccess(this::callSucceeded);
 	}
 
 	// Renew the lease of a claim until it is settled or left.
@@ -113,13 +101,8 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	// The outcome is that of each claim.
-	void complete(Object subject, List<OwnedClaim> claims) {
-		settle(StoreCall.COMPLETE, subject, claims);
-	}
-
 	void complete(OwnedClaim claim) {
-		complete(claim.operation(), List.of(claim));
+		settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
 		if (claim.isLost()) {
 			throw logged(claim.lost());
 		}
@@ -131,8 +114,8 @@ final class Settlements implements AutoCloseable {
 		claim.beginSettling(StoreCall.COMPLETE);
 		CompletionAndClaim answer;
 		try {
-			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
-					() -> this.store.completeAndClaim(new Completion(claim.request(), claim.result()), request));
+			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(), () -> this.engine.store()
+				.completeAndClaim(new Completion(claim.request(), claim.result()), request));
 		}
 		catch (OperationBlockedException | Error ex) {
 			logger.debug("A completion is repeated without the claim of " + next, ex);
@@ -158,7 +141,7 @@ final class Settlements implements AutoCloseable {
 
 	// Record the failure of a handler. It is retried while the store is unavailable.
 	void fail(Object subject, List<OwnedClaim> claims, Throwable error) {
-		Failure failure = this.failures.apply(error);
+		Failure failure = this.engine.results().failure(error);
 		claims.forEach((claim) -> claim.setFailure(failure));
 		settle(StoreCall.FAIL, subject, claims);
 	}
@@ -170,11 +153,6 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	// Release keys. Another owner may have one of them by now.
-	void release(Object subject, List<OwnedClaim> claims) {
-		settle(StoreCall.RELEASE, subject, claims);
-	}
-
 	// Release a key as soon as the store is available. It is unknown whether the key
 	// was acquired.
 	void releaseLater(IdempotentOperation operation, ClaimRequest request) {
@@ -183,7 +161,9 @@ final class Settlements implements AutoCloseable {
 		retryLater(uncertain);
 	}
 
-	private void settle(StoreCall call, Object subject, List<OwnedClaim> claims) {
+	// Complete, fail or release claims, of which another owner may have one by now. The
+	// outcome is that of each claim.
+	void settle(StoreCall call, Object subject, List<OwnedClaim> claims) {
 		claims.forEach((claim) -> claim.beginSettling(call));
 		List<Settlement> answers;
 		try {
@@ -247,17 +227,17 @@ final class Settlements implements AutoCloseable {
 		if (claims.size() == 1) {
 			OwnedClaim claim = claims.get(0);
 			return List.of(switch (call) {
-				case COMPLETE -> this.store.complete(claim.request(), claim.result());
-				case FAIL -> this.store.fail(claim.request(), claim.failure());
-				default -> this.store.release(claim.request());
+				case COMPLETE -> this.engine.store().complete(claim.request(), claim.result());
+				case FAIL -> this.engine.store().fail(claim.request(), claim.failure());
+				default -> this.engine.store().release(claim.request());
 			});
 		}
 		List<ClaimRequest> requests = claims.stream().map(OwnedClaim::request).toList();
 		return switch (call) {
-			case COMPLETE -> this.store
+			case COMPLETE -> this.engine.store()
 				.completeAll(claims.stream().map((claim) -> new Completion(claim.request(), claim.result())).toList());
-			case FAIL -> this.store.failAll(requests, claims.get(0).failure());
-			default -> this.store.releaseAll(requests);
+			case FAIL -> this.engine.store().failAll(requests, claims.get(0).failure());
+			default -> this.engine.store().releaseAll(requests);
 		};
 	}
 
@@ -265,7 +245,7 @@ final class Settlements implements AutoCloseable {
 		claim.end(settlement);
 		this.leases.release(claim);
 		if (claim.isCompletion() && settlement == Settlement.SETTLED) {
-			this.cache.add(claim.operation(), claim.result());
+			this.engine.cache().add(claim.operation(), claim.result());
 		}
 	}
 
@@ -279,7 +259,7 @@ final class Settlements implements AutoCloseable {
 		}
 		// The listener is notified before a retry can settle the claim.
 		if (claim.isCompletion()) {
-			this.observers
+			this.engine.observers()
 				.operation((observer) -> observer.completionFailed(claim.operation().name(), claim.operation().key()));
 		}
 		this.pending.put(claim.token(), claim);
@@ -398,13 +378,9 @@ final class Settlements implements AutoCloseable {
 					|| (unavailable >= SILENT_CALLS && now - answered > SILENCE.toNanos())) {
 				return;
 			}
-			if (retryQuietly(claim, false)) {
-				unavailable = 0;
-				answered = System.nanoTime();
-			}
-			else {
-				unavailable++;
-			}
+			boolean available = retryQuietly(claim, false);
+			unavailable = available ? 0 : unavailable + 1;
+			answered = available ? System.nanoTime() : answered;
 		}
 	}
 
@@ -451,8 +427,9 @@ final class Settlements implements AutoCloseable {
 			return;
 		}
 		if (claim.isCompletion()) {
-			this.observers.operation((observer) -> observer.completionSettled(claim.operation().name(),
-					claim.operation().key(), settlement));
+			this.engine.observers()
+				.operation((observer) -> observer.completionSettled(claim.operation().name(), claim.operation().key(),
+						settlement));
 		}
 		claim.notifyLateObserver(settlement);
 		if (settlement == Settlement.SETTLED) {

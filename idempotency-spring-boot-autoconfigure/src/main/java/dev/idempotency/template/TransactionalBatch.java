@@ -44,11 +44,11 @@ final class TransactionalBatch<T> {
 	private static final String JOINED = "A batch cannot join a transaction, because it may have to roll it back. "
 			+ "Call it outside of the transaction, or use a propagation that begins a new one";
 
-	private final TransactionalIdempotencyStore store;
+	private final Engine engine;
 
 	private final StoreCalls calls;
 
-	private final LocalCompletions cache;
+	private final TransactionalIdempotencyStore store;
 
 	private final Transactions transactions;
 
@@ -69,11 +69,11 @@ final class TransactionalBatch<T> {
 	// The position of the item whose result was written last, among those that are due.
 	private int writtenAt = -1;
 
-	TransactionalBatch(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
-			Transactions transactions, BatchRun<T> run, TransactionBoundary boundary, OffsetClaims offsets) {
+	TransactionalBatch(Engine engine, TransactionalIdempotencyStore store, Transactions transactions, BatchRun<T> run,
+			TransactionBoundary boundary, OffsetClaims offsets) {
+		this.engine = engine;
+		this.calls = engine.calls();
 		this.store = store;
-		this.calls = calls;
-		this.cache = cache;
 		this.transactions = transactions;
 		this.run = run;
 		this.plan = run.plan();
@@ -138,16 +138,22 @@ final class TransactionalBatch<T> {
 				List<ClaimRequest> all = List.copyOf(this.requests.values());
 				// Keys with versions have records as a rule.
 				boolean known = all.stream().anyMatch((request) -> request.version() != null);
-				List<Optional<Claim>> claims = known ? claimAll(all, asked)
-						: this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all));
-				if (claims.stream().anyMatch(Optional::isEmpty)) {
-					this.transactions.rollback(transaction, null);
-					transaction = begin(asked);
-					claims = claimAll(all, asked);
+				List<Claim> claims = known ? List.of()
+						: this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all))
+							.stream()
+							.flatMap(Optional::stream)
+							.toList();
+				if (claims.size() < all.size()) {
+					if (!known) {
+						this.transactions.rollback(transaction, null);
+						transaction = begin(asked);
+					}
+					claims = this.calls.call(StoreCall.CLAIM, asked,
+							() -> this.store.claimAllInTransaction(all, false));
 				}
 				int claim = 0;
 				for (int index : this.requests.keySet()) {
-					this.plan.item(index).setClaim(claims.get(claim++).orElseThrow());
+					this.plan.item(index).setClaim(claims.get(claim++));
 				}
 			}
 			if (!positioned.isEmpty()) {
@@ -175,18 +181,9 @@ final class TransactionalBatch<T> {
 				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, operation,
 						() -> this.store.claimInTransaction(request, true)));
 			});
-			if (!positioned.isEmpty()) {
-				this.offsets.claimEach(this.run, positioned);
-			}
+			this.offsets.claimEach(this.run, positioned);
 			return transaction;
 		});
-	}
-
-	private List<Optional<Claim>> claimAll(List<ClaimRequest> all, Object asked) {
-		return this.calls.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false))
-			.stream()
-			.map(Optional::of)
-			.toList();
 	}
 
 	private boolean isPositioned(int index) {
@@ -226,8 +223,8 @@ final class TransactionalBatch<T> {
 				return false;
 			}
 		}
-		completions
-			.forEach((index, completion) -> this.cache.add(this.plan.item(index).operation(), completion.result()));
+		completions.forEach(
+				(index, completion) -> this.engine.cache().add(this.plan.item(index).operation(), completion.result()));
 		this.plan.done(due, values);
 		return false;
 	}
@@ -360,9 +357,7 @@ final class TransactionalBatch<T> {
 
 	private void noteFailures(List<Integer> claimed, Throwable error, boolean inDoubt) {
 		List<Integer> positioned = claimed.stream().filter(this::isPositioned).toList();
-		if (!positioned.isEmpty()) {
-			this.offsets.requireNotRaised(this.run, positioned, error, inDoubt);
-		}
+		this.offsets.requireNotRaised(this.run, positioned, error, inDoubt);
 		List<Integer> failed = claimed.stream().filter((index) -> !isPositioned(index)).toList();
 		if (failed.isEmpty()) {
 			return;

@@ -7,6 +7,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -47,29 +48,25 @@ final class TransactionalProtocol implements AutoCloseable {
 
 	private static final long LAST_WAIT_SECONDS = 5;
 
-	private final TransactionalIdempotencyStore store;
+	private final Engine engine;
 
 	private final StoreCalls calls;
 
-	private final LocalCompletions cache;
+	private final TransactionalIdempotencyStore store;
 
 	private final Transactions transactions;
-
-	private final StoredResults results;
 
 	private final OffsetClaims offsets;
 
 	// Drops the failure notes that do not fit into its queue.
 	private final ThreadPoolExecutor failureNotes;
 
-	TransactionalProtocol(TransactionalIdempotencyStore store, StoreCalls calls, LocalCompletions cache,
-			Transactions transactions, StoredResults results) {
+	TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
+		this.engine = engine;
+		this.calls = engine.calls();
 		this.store = store;
-		this.calls = calls;
-		this.cache = cache;
-		this.transactions = transactions;
-		this.results = results;
-		this.offsets = new OffsetClaims(store.offsetMarks().orElse(null), calls);
+		this.transactions = new Transactions(engine.calls(), store, manager);
+		this.offsets = new OffsetClaims(store.offsetMarks().orElse(null), engine.calls());
 		this.failureNotes = Threads.pool(Threads.named("failure-notes"), 1, MAX_FAILURE_NOTES);
 		this.failureNotes.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
 	}
@@ -102,10 +99,10 @@ final class TransactionalProtocol implements AutoCloseable {
 			this.transactions.rollback(transaction, null);
 			// In a joined transaction the completion itself may still be rolled back.
 			if (claim instanceof Claim.Completed completed) {
-				this.cache.add(operation, completed.result());
+				this.engine.cache().add(operation, completed.result());
 			}
 		}
-		return this.results.replay(operation, claim, codec);
+		return this.engine.results().replay(operation, claim, codec);
 	}
 
 	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
@@ -144,7 +141,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		boolean withoutEffect;
 		try {
 			result = invocation.run(new ClaimedExecution(operation.key(), acquired));
-			bytes = (request != null) ? this.results.writeOrFail(operation, result, codec) : null;
+			bytes = (request != null) ? this.engine.results().writeOrFail(operation, result, codec) : null;
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
 					|| (result instanceof Declined && transaction.isNewTransaction());
 			if (!withoutEffect) {
@@ -175,7 +172,7 @@ final class TransactionalProtocol implements AutoCloseable {
 					() -> complete(operation, request, mark, bytes));
 		}
 		if (request != null && transaction.isNewTransaction()) {
-			this.cache.add(operation, bytes);
+			this.engine.cache().add(operation, bytes);
 		}
 		return new IdempotentResult<>(result, false);
 	}
@@ -203,7 +200,7 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {
-		Failure failure = this.results.failure(error);
+		Failure failure = this.engine.results().failure(error);
 		try {
 			Settlement noted = this.calls.settle(StoreCall.FAIL, operation,
 					() -> this.store.noteFailure(request, failure));
@@ -225,7 +222,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
-		Failure failure = this.results.failure(error);
+		Failure failure = this.engine.results().failure(error);
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
 			@Override
@@ -279,7 +276,7 @@ final class TransactionalProtocol implements AutoCloseable {
 	}
 
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
-		new TransactionalBatch<>(this.store, this.calls, this.cache, this.transactions, run, boundary, this.offsets)
+		new TransactionalBatch<>(this.engine, this.store, this.transactions, run, boundary, this.offsets)
 			.execute(isProtected);
 	}
 
@@ -287,14 +284,12 @@ final class TransactionalProtocol implements AutoCloseable {
 	public void close() {
 		this.failureNotes.shutdown();
 		try {
-			if (!this.failureNotes.awaitTermination(LAST_WAIT_SECONDS, TimeUnit.SECONDS)) {
-				this.failureNotes.shutdownNow();
-			}
+			this.failureNotes.awaitTermination(LAST_WAIT_SECONDS, TimeUnit.SECONDS);
 		}
 		catch (InterruptedException ex) {
-			this.failureNotes.shutdownNow();
 			Thread.currentThread().interrupt();
 		}
+		this.failureNotes.shutdownNow();
 	}
 
 }

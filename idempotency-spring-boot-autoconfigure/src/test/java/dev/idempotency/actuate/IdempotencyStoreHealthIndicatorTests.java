@@ -23,6 +23,7 @@ import dev.idempotency.template.CompletionCache;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationSpec;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -79,8 +80,10 @@ class IdempotencyStoreHealthIndicatorTests {
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
 		IdempotencyTemplate template = new IdempotencyTemplate(store,
-				new Settings(null, false, new Resilience4jStoreCircuit(breaker), CompletionCache.NONE,
-						new Observers(List.of(indicator), List.of(indicator)), List.of()));
+				new Settings(null, null, false, new Resilience4jStoreCircuit(breaker), CompletionCache.NONE,
+						new Observers(List.of(indicator), List.of(indicator)), List.of(),
+						IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null,
+						OperationSpec.Defaults.STANDARD));
 		store.before(StoreCall.CLAIM, (claim) -> {
 			throw new DataAccessResourceFailureException("payload", new SQLException("payload", "57P01"));
 		});
@@ -117,8 +120,10 @@ class IdempotencyStoreHealthIndicatorTests {
 		CircuitBreaker breaker = CircuitBreaker.of("store",
 				CircuitBreakerConfig.custom().slidingWindowSize(5).minimumNumberOfCalls(5).build());
 		IdempotencyTemplate template = new IdempotencyTemplate(store,
-				new Settings(null, false, new Resilience4jStoreCircuit(breaker), CompletionCache.NONE,
-						new Observers(List.of(indicator), List.of(indicator)), List.of()));
+				new Settings(null, null, false, new Resilience4jStoreCircuit(breaker), CompletionCache.NONE,
+						new Observers(List.of(indicator), List.of(indicator)), List.of(),
+						IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null,
+						OperationSpec.Defaults.STANDARD));
 		store.fail(StoreCall.CLAIM);
 		store.failPing(true);
 		for (int i = 0; i < 6; i++) {

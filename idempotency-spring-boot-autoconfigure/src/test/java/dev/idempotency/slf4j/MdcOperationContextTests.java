@@ -19,6 +19,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.Observers;
+import dev.idempotency.template.OperationSpec;
 import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.StoreCircuit;
 import dev.idempotency.testsupport.TestDatabase;
@@ -34,8 +35,9 @@ class MdcOperationContextTests {
 	private static final Map<String, String> OF_A = Map.of("idempotency.key", "a", "idempotency.scope", "payments");
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(new InMemoryIdempotencyStore(),
-			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, Observers.none(),
-					List.of(new MdcOperationContext())));
+			new Settings(null, null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, Observers.none(),
+					List.of(new MdcOperationContext()), IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null,
+					OperationSpec.Defaults.STANDARD));
 
 	@AfterEach
 	void close() {

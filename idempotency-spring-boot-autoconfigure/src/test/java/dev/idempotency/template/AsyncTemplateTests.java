@@ -325,9 +325,10 @@ class AsyncTemplateTests {
 	@Test
 	void duplicateOfACompletionOfThisProcessCostsNoCall() {
 		try (IdempotencyTemplate cached = new IdempotencyTemplate(this.store,
-				new Settings(null, false, StoreCircuit.ALWAYS_CLOSED,
+				new Settings(null, null, false, StoreCircuit.ALWAYS_CLOSED,
 						new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(),
-						List.of()))) {
+						List.of(), IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null,
+						OperationSpec.Defaults.STANDARD))) {
 			this.handler.complete("paid");
 			cached.executeAsync(this.operation, new TextCodec(), () -> this.handler).join();
 			int calls = this.listener.storeCalls().size();

@@ -49,8 +49,10 @@ class ClaimAheadTests {
 
 	private final CircuitBreaker breaker = CircuitBreaker.ofDefaults("claim-ahead");
 
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store, new Settings(null, false,
-			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, this.listener.observers(), List.of()));
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new Settings(null, null, false, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE,
+					this.listener.observers(), List.of(), IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE,
+					null, OperationSpec.Defaults.STANDARD));
 
 	private final IdempotentOperation first = operation(TestDatabase.newKey());
 

@@ -53,8 +53,9 @@ class CompletionCacheTests {
 	private final IdempotencyTemplate template = template(database.store());
 
 	private IdempotencyTemplate template(IdempotencyStore store) {
-		return new IdempotencyTemplate(store, new Settings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
-				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(), List.of()));
+		return new IdempotencyTemplate(store, new Settings(null, this.manager, false, StoreCircuit.ALWAYS_CLOSED,
+				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(), List.of(),
+				IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
 	}
 
 	private IdempotentOperation operation(Mode mode, @Nullable String content) {

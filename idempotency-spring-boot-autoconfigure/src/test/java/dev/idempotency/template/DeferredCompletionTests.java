@@ -48,9 +48,9 @@ class DeferredCompletionTests {
 	private final UnreliableStore store = new UnreliableStore(database.store());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED,
-					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(),
-					List.of()));
+			new Settings(null, null, false, StoreCircuit.ALWAYS_CLOSED,
+					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(), List.of(),
+					IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 

@@ -51,8 +51,9 @@ class IdempotencyAdminTests {
 	private final HookedCache cache = new HookedCache();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED, this.cache,
-					this.listener.observers(), List.of()));
+			new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
+					this.cache, this.listener.observers(), List.of(),
+					IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
 
 	private final IdempotencyAdmin admin = this.template.admin();
 

@@ -30,8 +30,9 @@ class OperationContextsTests {
 	private final InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
-			new Settings(null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, Observers.none(),
-					List.of(new Context("first"), new ThrowingContext(), new SilentContext(), new Context("last"))));
+			new Settings(null, null, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, Observers.none(),
+					List.of(new Context("first"), new ThrowingContext(), new SilentContext(), new Context("last")),
+					IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
 
 	@AfterEach
 	void close() {

@@ -84,8 +84,9 @@ class StoreCircuitTests {
 
 	private IdempotencyTemplate template(IdempotencyStore someStore, JdbcTransactionManager manager, boolean failOpen) {
 		this.template = new IdempotencyTemplate(someStore,
-				new Settings(manager, failOpen, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE,
-						this.listener.observers(), List.of()));
+				new Settings(null, manager, failOpen, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE,
+						this.listener.observers(), List.of(), IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE,
+						null, OperationSpec.Defaults.STANDARD));
 		return this.template;
 	}
 

@@ -55,8 +55,10 @@ class StoreErrorTests {
 
 	private final RecordingObserver listener = new RecordingObserver();
 
-	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store, new Settings(null, false,
-			new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, this.listener.observers(), List.of()));
+	private final IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+			new Settings(null, null, false, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE,
+					this.listener.observers(), List.of(), IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE,
+					null, OperationSpec.Defaults.STANDARD));
 
 	@AfterEach
 	void close() {

@@ -107,9 +107,10 @@ class StoreRefusalTests {
 
 	private IdempotencyTemplate template(IdempotencyStore someStore, HikariDataSource dataSource, boolean failOpen) {
 		this.template = new IdempotencyTemplate(someStore,
-				new Settings(new JdbcTransactionManager(dataSource), failOpen,
+				new Settings(null, new JdbcTransactionManager(dataSource), failOpen,
 						new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE, this.listener.observers(),
-						List.of()));
+						List.of(), IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null,
+						OperationSpec.Defaults.STANDARD));
 		return this.template;
 	}
 

@@ -16,7 +16,6 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.FailingThreads;
@@ -62,12 +61,17 @@ class ThreadShortageTests {
 	}
 
 	private Leases leases(int failures) {
-		return new Leases(this.store, this.calls, new FailingThreads(failures));
+		return new Leases(engine(), new FailingThreads(failures));
+	}
+
+	private Engine engine() {
+		return new Engine(this.store, this.calls, new LocalCompletions(CompletionCache.NONE),
+				new StoredResults(DataSize.ofKilobytes(1), null), this.listener.observers(),
+				new OperationContexts(List.of()));
 	}
 
 	private Settlements settlements(int failures) {
-		return new Settlements(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), this.leases,
-				Failure::of, this.listener.observers(), new FailingThreads(failures));
+		return new Settlements(engine(), this.leases, new FailingThreads(failures));
 	}
 
 	private OwnedClaim keep(ClaimRequest request) {

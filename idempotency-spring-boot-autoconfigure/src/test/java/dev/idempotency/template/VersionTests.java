@@ -42,9 +42,9 @@ class VersionTests {
 	private final JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 
 	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(this.manager, false, StoreCircuit.ALWAYS_CLOSED,
-					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(),
-					List.of()));
+			new Settings(null, this.manager, false, StoreCircuit.ALWAYS_CLOSED,
+					new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(), List.of(),
+					IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
 
 	private final IdempotencyKey key = TestDatabase.newKey();
 

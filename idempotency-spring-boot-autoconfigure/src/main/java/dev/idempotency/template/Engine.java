@@ -1,0 +1,18 @@
+package dev.idempotency.template;
+
+import dev.idempotency.store.IdempotencyStore;
+
+/**
+ * The store of a template and the objects that all parts of the template use with it.
+ *
+ * @param store the store
+ * @param calls the calls of the store
+ * @param cache the completed operations that are known in this process
+ * @param results writes and reads the stored results
+ * @param observers the observers to notify
+ * @param contexts the contexts to open around operations
+ */
+record Engine(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, StoredResults results,
+		Observers observers, OperationContexts contexts) {
+
+}
