@@ -5,10 +5,12 @@ import java.sql.SQLException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.jdbc.RequiredTable.FoundColumn;
+import dev.idempotency.jdbc.SqlStatement.RowReader;
 
 /**
  * The schema of a database and the privileges of its user, read at start-up. The methods
@@ -16,14 +18,35 @@ import dev.idempotency.jdbc.RequiredTable.FoundColumn;
  */
 abstract class Catalog {
 
-	private final SqlStatement columns;
+	private final String migrations;
 
-	Catalog(String columns) {
-		this(columns, ValueTypes.STANDARD);
+	private final String columns;
+
+	private final String identity;
+
+	private final ValueTypes types;
+
+	// Create the catalog with the folder on the class path that contains the migrations
+	// of the records, and the statements that read columns and the identity of the
+	// database, which all its connections share.
+	Catalog(String migrations, String columns, String identity, ValueTypes types) {
+		this.migrations = migrations;
+		this.columns = columns;
+		this.identity = identity;
+		this.types = types;
 	}
 
-	Catalog(String columns, ValueTypes types) {
-		this.columns = SqlStatement.of(columns, types);
+	final <T> Optional<T> first(Connection connection, String sql, Parameters parameters, RowReader<T> reader)
+			throws SQLException {
+		return SqlStatement.of(sql, this.types).first(connection, parameters, reader);
+	}
+
+	final @Nullable String ask(Connection connection, String sql, Parameters parameters) throws SQLException {
+		return first(connection, sql, parameters, (row) -> row.getString(1)).orElse(null);
+	}
+
+	static Parameters name(TableName table) {
+		return Parameters.of("schema", table.schemaName()).with("name", table.table());
 	}
 
 	// Read the columns of tables with one statement.
@@ -31,7 +54,7 @@ abstract class Catalog {
 			throws SQLException {
 		Map<String, Map<String, FoundColumn>> found = new HashMap<>();
 		Parameters parameters = Parameters.of("schema", table.schemaName()).with("names", "text", names);
-		this.columns.query(connection, parameters, (row) -> {
+		SqlStatement.of(this.columns, this.types).query(connection, parameters, (row) -> {
 			String column = row.getString(2);
 			return found.computeIfAbsent(row.getString(1), (name) -> new HashMap<>())
 				.put(column, new FoundColumn(column, row.getString(3), row.getBoolean(4), row.getBoolean(5)));
@@ -39,8 +62,9 @@ abstract class Catalog {
 		return found;
 	}
 
-	// The folder on the class path that contains the migrations of the records.
-	abstract String migrations();
+	final String migrations() {
+		return this.migrations;
+	}
 
 	Map<String, String> placeholders(TableName table) {
 		return Map.of("table", table.toString(), "name", table.table());
@@ -59,22 +83,25 @@ abstract class Catalog {
 
 	// Make sure that the database can store every key and every message, and that
 	// the table has the configured layout.
-	abstract void requireLayout(Connection connection, TableName table) throws SQLException;
+	void requireLayout(Connection connection, TableName table) throws SQLException {
+	}
 
 	// Make sure that the user may run the statements of the store or the outbox.
 	// Tables and functions that do not exist are ignored.
-	abstract void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables)
-			throws SQLException;
+	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) throws SQLException {
+	}
 
 	// Make sure that the user may create and drop partitions.
 	void requireMaintenance(Connection connection, TableName table) throws SQLException {
 	}
 
 	// Make sure that the user may run migrations.
-	abstract void requireMigration(Connection connection, TableName table, String scripts) throws SQLException;
+	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
+	}
 
-	// An identity of the database that all its connections share.
-	abstract String databaseIdentity(Connection connection) throws SQLException;
+	final String databaseIdentity(Connection connection) throws SQLException {
+		return String.valueOf(ask(connection, this.identity, Parameters.none()));
+	}
 
 	// The alternatives of a user who may not migrate.
 	static String otherWaysToMigrate(String scripts) {

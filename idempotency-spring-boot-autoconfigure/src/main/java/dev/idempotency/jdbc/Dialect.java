@@ -14,11 +14,6 @@ import org.jspecify.annotations.Nullable;
  */
 interface Dialect {
 
-	/**
-	 * The classes of the standard for data, constraints, syntax and access rules.
-	 */
-	Set<String> PERMANENT = Set.of("22", "23", "42");
-
 	RecordSql records(TableName table, Duration lockWait);
 
 	OutboxSql outbox(TableName table);
@@ -32,10 +27,24 @@ interface Dialect {
 	// turn is a lock, which the end of the transaction releases. A database that
 	// needs no lock always grants it. Parameter: 'silence', how many milliseconds
 	// the transaction may be idle, as text. Column: whether the turn was acquired.
-	String cleanupTurn(TableName table);
+	default String cleanupTurn(TableName table) {
+		return "SELECT :silence IS NOT NULL";
+	}
+
+	// Deletes a batch of expired rows, which have expired at a time and meet a condition.
+	// Parameters: 'patience', the time in milliseconds since which they have expired at
+	// least; 'reached', the expiry of the last row of the previous batch; 'limit'.
+	// Columns:
+	// the number of deleted rows, the expiry of the last one.
+	SqlStatement deletion(TableName table, String time, String condition);
+
+	// Reads the time in milliseconds since the oldest expired row has expired.
+	SqlStatement backlog(TableName table, String time, String condition);
 
 	// The first statement of a transaction that must be READ COMMITTED.
-	@Nullable String readCommitted();
+	default @Nullable String readCommitted() {
+		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+	}
 
 	// Whether a single statement that commits itself needs that isolation, too.
 	default boolean isolatesStatements() {
@@ -69,56 +78,62 @@ interface Dialect {
 		connection.setNetworkTimeout(Runnable::run, limit);
 	}
 
-	// Whether a claim failed because another transaction has inserted the record in
-	// the meantime. The current transaction remains usable.
-	boolean isDuplicate(SQLException error);
-
-	// Whether a statement failed because of a concurrent transaction, so that the
-	// record has to be redelivered and processed in a new transaction.
-	boolean isContention(SQLException error);
-
-	// Whether the database has rolled back the whole transaction of a failed
-	// statement, so that the next statement begins another one.
-	default boolean endsTransaction(SQLException error) {
-		return false;
-	}
-
-	// Whether a statement of the store's own transactions succeeds when it is run
-	// again at once.
-	default boolean isRepeatable(SQLException error) {
-		return false;
-	}
-
-	// Whether the database is unavailable, at least on this connection: the
-	// connection is closed, or the server lacks resources or shuts down.
-	boolean isOutage(SQLException error);
-
-	// Whether the user lacks a privilege.
-	boolean isDenied(SQLException error);
-
-	// Whether the same statement would fail again: the data, a constraint, a privilege
-	// or a missing table.
-	default boolean isPermanent(SQLException error) {
-		String state = error.getSQLState();
-		return state != null && PERMANENT.contains(state.substring(0, 2));
-	}
-
-	// Whether another transaction has locked the whole table for too long.
-	default boolean isLocked(SQLException error) {
-		return false;
-	}
-
-	// Whether the isolation of the transaction must be READ COMMITTED.
-	default boolean isIsolation(SQLException error) {
-		return false;
-	}
-
-	// Whether a statement failed because an earlier one of the same transaction
-	// had failed.
-	boolean isAborted(SQLException error);
+	boolean is(Problem problem, SQLException error);
 
 	// Whether the database would roll back at a commit, because a statement of the
 	// transaction has failed. Costs no round trip.
-	boolean isAborted(Connection connection) throws SQLException;
+	default boolean isAborted(Connection connection) throws SQLException {
+		return false;
+	}
+
+	/**
+	 * The meaning of an error. An error can have several.
+	 */
+	enum Problem {
+
+		// A claim failed because another transaction has inserted the record in the
+		// meantime. The current transaction remains usable.
+		DUPLICATE,
+
+		// A statement failed because of a concurrent transaction, so that the record has
+		// to
+		// be redelivered and processed in a new transaction.
+		CONTENTION,
+
+		// The database has rolled back the whole transaction of a failed statement, so
+		// that
+		// the next statement begins another one.
+		TRANSACTION_ENDED,
+
+		// A statement of the store's own transactions succeeds when it is run again at
+		// once.
+		REPEATABLE,
+
+		// The database is unavailable, at least on this connection: the connection is
+		// closed, or the server lacks resources or shuts down.
+		OUTAGE,
+
+		// The user lacks a privilege.
+		DENIED,
+
+		// The same statement would fail again: the data, a constraint, a privilege or a
+		// missing table.
+		PERMANENT,
+
+		// Another transaction has locked the whole table for too long.
+		LOCKED,
+
+		// The isolation of the transaction must be READ COMMITTED.
+		ISOLATION,
+
+		// A statement failed because an earlier one of the same transaction had failed.
+		ABORTED;
+
+		// The classes of the standard for data, constraints, syntax and access rules.
+		static boolean isPermanent(@Nullable String state) {
+			return state != null && Set.of("22", "23", "42").contains(state.substring(0, 2));
+		}
+
+	}
 
 }

@@ -40,14 +40,15 @@ final class ExpiredRows implements ExpiredRecords {
 	// each batch would read all of them again.
 	private volatile @Nullable OffsetDateTime reached;
 
-	ExpiredRows(JdbcExecutor executor, String table, String turn, SqlStatement delete, SqlStatement backlog,
-			ValueTypes types, Duration patience) {
+	// The condition follows the one for the time after which a row has expired.
+	ExpiredRows(JdbcExecutor executor, Dialect dialect, TableName table, String name, String time, String condition,
+			Duration patience) {
 		this.executor = executor;
-		this.table = table;
-		this.turn = SqlStatement.of(turn);
-		this.delete = delete;
-		this.backlog = backlog;
-		this.types = types;
+		this.table = name;
+		this.turn = SqlStatement.of(dialect.cleanupTurn(table));
+		this.delete = dialect.deletion(table, time, condition);
+		this.backlog = dialect.backlog(table, time, condition);
+		this.types = dialect.types();
 		this.patience = patience;
 	}
 

@@ -24,9 +24,19 @@ final class H2Dialect implements Dialect {
 	private static final Set<String> OUTAGE = Set.of("90007", "90013", "90020", "90028", "90031", "90067", "90098",
 			"90108", "90121");
 
+	private static final String DELETION = """
+			SELECT COUNT(*), MAX(%2$s) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
+			  SELECT id FROM %1$s WHERE %2$s <= DATEADD(MILLISECOND, -CAST(:patience AS BIGINT), CURRENT_TIMESTAMP)
+			    AND %2$s >= COALESCE(CAST(:reached AS TIMESTAMP WITH TIME ZONE), %2$s)%3$s
+			  ORDER BY %2$s FETCH FIRST :limit ROWS ONLY FOR UPDATE SKIP LOCKED))""";
+
+	private static final String BACKLOG = """
+			SELECT DATEDIFF(MILLISECOND, %2$s, CURRENT_TIMESTAMP)
+			FROM %1$s WHERE %2$s <= CURRENT_TIMESTAMP%3$s ORDER BY %2$s FETCH FIRST ROW ONLY""";
+
 	@Override
 	public RecordSql records(TableName table, Duration lockWait) {
-		return H2RecordSql.of(table);
+		return new H2RecordSql(table);
 	}
 
 	@Override
@@ -44,10 +54,14 @@ final class H2Dialect implements Dialect {
 		return new Schema();
 	}
 
-	// H2 has no lock that a transaction can try to take without waiting.
 	@Override
-	public String cleanupTurn(TableName table) {
-		return "SELECT :silence IS NOT NULL";
+	public SqlStatement deletion(TableName table, String time, String condition) {
+		return SqlStatement.of(DELETION.formatted(table, time, condition));
+	}
+
+	@Override
+	public SqlStatement backlog(TableName table, String time, String condition) {
+		return SqlStatement.of(BACKLOG.formatted(table, time, condition));
 	}
 
 	// H2 can only set the isolation of a session.
@@ -72,37 +86,17 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
-	public boolean isDuplicate(SQLException error) {
-		return DUPLICATE.equals(error.getSQLState());
-	}
-
-	@Override
-	public boolean isContention(SQLException error) {
-		String state = error.getSQLState();
-		return state != null && CONTENTION.contains(state);
-	}
-
-	@Override
-	public boolean isOutage(SQLException error) {
-		String state = error.getSQLState();
-		return state == null || state.startsWith("08") || OUTAGE.contains(state);
-	}
-
-	// H2 is supported for tests only, whose user is an administrator.
-	@Override
-	public boolean isDenied(SQLException error) {
-		return false;
-	}
-
-	// A failed statement does not affect its transaction.
-	@Override
-	public boolean isAborted(SQLException error) {
-		return false;
-	}
-
-	@Override
-	public boolean isAborted(Connection connection) {
-		return false;
+	public boolean is(Problem problem, SQLException error) {
+		String state = String.valueOf(error.getSQLState());
+		return switch (problem) {
+			case DUPLICATE -> DUPLICATE.equals(state);
+			case CONTENTION -> CONTENTION.contains(state);
+			case OUTAGE -> error.getSQLState() == null || state.startsWith("08") || OUTAGE.contains(state);
+			case PERMANENT -> Problem.isPermanent(state);
+			// H2 is supported for tests only, whose user is an administrator. A failed
+			// statement does not affect its transaction.
+			case DENIED, LOCKED, ISOLATION, ABORTED, TRANSACTION_ENDED, REPEATABLE -> false;
+		};
 	}
 
 	/**
@@ -117,36 +111,13 @@ final class H2Dialect implements Dialect {
 				FROM INFORMATION_SCHEMA.COLUMNS WHERE LOWER(TABLE_SCHEMA) = LOWER(:schema) AND LOWER(TABLE_NAME) = ANY (:names)""";
 
 		Schema() {
-			super(COLUMNS);
-		}
-
-		@Override
-		String migrations() {
-			return "dev/idempotency/jdbc/h2";
+			super("dev/idempotency/jdbc/h2", COLUMNS, "SELECT CURRENT_CATALOG || COALESCE(DATABASE_PATH(), '')",
+					ValueTypes.STANDARD);
 		}
 
 		@Override
 		@Nullable String schema(Connection connection, TableName table) throws SQLException {
 			return connection.getSchema();
-		}
-
-		@Override
-		void requireLayout(Connection connection, TableName table) {
-		}
-
-		@Override
-		void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) {
-		}
-
-		@Override
-		void requireMigration(Connection connection, TableName table, String scripts) {
-		}
-
-		@Override
-		String databaseIdentity(Connection connection) throws SQLException {
-			return SqlStatement.of("SELECT CURRENT_CATALOG || COALESCE(DATABASE_PATH(), '')")
-				.first(connection, Parameters.none(), (row) -> row.getString(1))
-				.orElseThrow();
 		}
 
 	}
@@ -163,24 +134,14 @@ final class H2Dialect implements Dialect {
 
 		private static final String OTHERS = "NOT (o.topic = ANY(:topics)) AND ";
 
-		private static final String DELETE = """
-				SELECT COUNT(*), MAX(published_at) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
-				  SELECT id FROM %1$s WHERE published_at <= DATEADD(MILLISECOND, -CAST(:patience AS BIGINT), CURRENT_TIMESTAMP)
-				    AND published_at >= COALESCE(CAST(:reached AS TIMESTAMP WITH TIME ZONE), published_at)
-				  ORDER BY published_at FETCH FIRST :limit ROWS ONLY FOR UPDATE SKIP LOCKED))""";
-
-		private static final String BACKLOG = """
-				SELECT DATEDIFF(MILLISECOND, published_at, CURRENT_TIMESTAMP)
-				FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at FETCH FIRST ROW ONLY""";
-
 		Outbox(TableName table) {
-			super(table, "h2-outbox", claims(table, ""), claims(table, OTHERS), DELETE, BACKLOG);
+			super(table, "h2-outbox", claims(table, ""), claims(table, OTHERS));
 		}
 
 		// H2 is supported for tests only: the statement may read all pending messages.
 		private static Claims claims(TableName table, String others) {
-			String due = others + due(table, SAME_KEY, "TRUE");
-			String rows = ROWS.formatted(table, due, columns(table, SAME_KEY, "TRUE"));
+			String due = others + due(table, SAME_KEY, "TRUE", "");
+			String rows = ROWS.formatted(table, due, columns(table, SAME_KEY, "TRUE", ""));
 			return new Claims(lockLanes(table, "", SOME.formatted(table, due)), rows);
 		}
 
@@ -197,19 +158,6 @@ final class H2Dialect implements Dialect {
 		@Override
 		String later() {
 			return "DATEADD(MILLISECOND, CAST(:delay AS BIGINT), CURRENT_TIMESTAMP)";
-		}
-
-		@Override
-		String unblock() {
-			return unblock("SELECT b.id FROM " + table()
-					+ " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "
-					+ table() + " f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL) "
-					+ "ORDER BY b.position LIMIT :limit");
-		}
-
-		@Override
-		@Nullable String notifyRelays() {
-			return null;
 		}
 
 	}

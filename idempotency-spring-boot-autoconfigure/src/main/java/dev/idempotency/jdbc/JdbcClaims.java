@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 
 import org.springframework.util.Assert;
 
+import dev.idempotency.jdbc.Dialect.Problem;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
@@ -61,7 +62,7 @@ final class JdbcClaims {
 	}
 
 	Optional<Claim.Acquired> insert(Connection connection, ClaimRequest request) throws SQLException {
-		Parameters parameters = Parameters.of(request);
+		Parameters parameters = Parameters.of(request).inTransaction();
 		boolean inserted = unlessDuplicate(false, () -> this.sql.get(Name.INSERT).update(connection, parameters) > 0);
 		if (!inserted) {
 			return Optional.empty();
@@ -74,9 +75,9 @@ final class JdbcClaims {
 	// that has met several such keys in a row reads the record before it tries to
 	// claim it.
 	Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
-		Parameters parameters = Parameters.of(request).with("state", leased ? "P" : "C");
+		Parameters parameters = Parameters.of(request);
 		if (!leased) {
-			Claim claim = claim(connection, request, parameters.with("token", null).with("lease", null));
+			Claim claim = claim(connection, request, parameters.inTransaction());
 			if (claim instanceof Claim.Acquired) {
 				written(connection, request, parameters);
 			}
@@ -95,7 +96,7 @@ final class JdbcClaims {
 
 	Claim lookUp(Connection connection, ClaimRequest request) throws SQLException {
 		return this.sql.get(Name.LOOK_UP)
-			.first(connection, Parameters.of(request).with("state", "P"), (row) -> claim(row, request))
+			.first(connection, Parameters.of(request), (row) -> claim(row, request))
 			.orElse(new Claim.Acquired(1, 1));
 	}
 
@@ -169,8 +170,7 @@ final class JdbcClaims {
 	}
 
 	private static Parameters parameters(List<ClaimRequest> requests, boolean leased) {
-		Parameters parameters = Parameters.of(requests).with("state", leased ? "P" : "C");
-		return leased ? parameters : parameters.withoutLeases(requests.size());
+		return leased ? Parameters.of(requests) : Parameters.of(requests).inTransaction();
 	}
 
 	// A record that another transaction has changed in the meantime has the outcome R.
@@ -249,7 +249,7 @@ final class JdbcClaims {
 			return statement.run();
 		}
 		catch (SQLException ex) {
-			if (this.dialect.isDuplicate(ex)) {
+			if (this.dialect.is(Problem.DUPLICATE, ex)) {
 				return otherwise;
 			}
 			throw ex;

@@ -20,6 +20,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.jdbc.Dialect.Problem;
 
 /**
  * Runs statements within a time limit, in the current transaction or independently of it.
@@ -73,10 +74,10 @@ final class JdbcExecutor {
 			}
 		}
 		catch (SQLException ex) {
-			if (this.dialect.isAborted(ex)) {
+			if (this.dialect.is(Problem.ABORTED, ex)) {
 				throw new UnexpectedRollbackException(ABORTED, ex);
 			}
-			if (this.dialect.endsTransaction(ex)) {
+			if (this.dialect.is(Problem.TRANSACTION_ENDED, ex)) {
 				refuseCommit();
 			}
 			throw translate(ex);
@@ -148,7 +149,7 @@ final class JdbcExecutor {
 				return committed(connection, transaction, work);
 			}
 			catch (SQLException ex) {
-				if (!this.dialect.isRepeatable(ex)) {
+				if (!this.dialect.is(Problem.REPEATABLE, ex)) {
 					throw ex;
 				}
 				logger.trace("A deadlock has ended a statement of the store, which is run again", ex);
@@ -244,17 +245,17 @@ final class JdbcExecutor {
 	}
 
 	private RuntimeException translate(SQLException ex) {
-		if (this.dialect.isContention(ex)) {
+		if (this.dialect.is(Problem.CONTENTION, ex)) {
 			return new OperationInProgressException(
 					"A concurrent transaction holds the record, or a deadlock or a serialization failure ended this "
 							+ "transaction (SQL state " + ex.getSQLState() + ")",
 					RETRY_AFTER);
 		}
-		if (this.dialect.isOutage(ex)) {
+		if (this.dialect.is(Problem.OUTAGE, ex)) {
 			return unavailable(ex);
 		}
 		String refused = "The database refused the statement (SQL state " + ex.getSQLState() + ")";
-		if (this.dialect.isIsolation(ex)) {
+		if (this.dialect.is(Problem.ISOLATION, ex)) {
 			refused += ": " + ex.getMessage() + ". Set the isolation of the transaction or of the DataSource to "
 					+ "READ COMMITTED, or set 'idempotency.jdbc.layout' to 'single'";
 		}

@@ -135,9 +135,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				: this.settlements;
 		this.records = new JdbcRecords(this.executor, this.sql, qualified, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
-				? new PartitionMaintenance(this.executor, qualified, partitionInterval, ExpiredRows.TIMEOUT) : null;
-		this.expired = new ExpiredRows(this.executor, table(), dialect.cleanupTurn(qualified),
-				this.sql.get(Name.DELETE_EXPIRED), this.sql.get(Name.BACKLOG), this.sql.types(),
+				? new PartitionMaintenance(this.executor, qualified, partitionInterval) : null;
+		this.expired = new ExpiredRows(this.executor, dialect, qualified, table(), "expires_at",
+				" AND NOT (state = 'P' AND lease_until > CURRENT_TIMESTAMP)",
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.offsets = new JdbcOffsetMarks(this.executor, this.claims, dialect.offsets(qualified, timeout.dividedBy(2)),
 				timeout);
@@ -191,7 +191,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		}
 		List<ClaimRequest> owned = claims(completions);
 		return this.settlements.settleAll(Name.COMPLETE_ALL, owned,
-				Parameters.of(owned).withBytes("result", completions, Completion::result));
+				Parameters.owned(owned).withBytes("result", completions, Completion::result));
 	}
 
 	// If a concurrent transaction holds a record of the first half, the others are
@@ -246,8 +246,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Settlement> failAll(List<ClaimRequest> owned, Failure failure) {
-		return this.settlements.settleAll(Name.FAIL_ALL, owned,
-				Parameters.of(owned).with("type", failure.type()).with("message", failure.message()));
+		return this.settlements.settleAll(Name.FAIL_ALL, owned, Parameters.owned(owned).failed(failure));
 	}
 
 	@Override
@@ -257,7 +256,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> owned) {
-		return this.settlements.settleAll(Name.RELEASE_ALL, owned, Parameters.of(owned));
+		return this.settlements.settleAll(Name.RELEASE_ALL, owned, Parameters.owned(owned));
 	}
 
 	@Override
@@ -267,7 +266,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Settlement> renewAll(List<ClaimRequest> owned) {
-		return this.renewing.settleAll(Name.RENEW_ALL, owned, Parameters.of(owned));
+		return this.renewing.settleAll(Name.RENEW_ALL, owned, Parameters.owned(owned));
 	}
 
 	@Override
@@ -325,7 +324,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		}
 		else if (!stored.isEmpty()) {
 			this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULTS)
-				.update(connection, Parameters.of(claims(stored)).withBytes("result", stored, Completion::result)));
+				.update(connection, Parameters.owned(claims(stored)).withBytes("result", stored, Completion::result)));
 		}
 	}
 

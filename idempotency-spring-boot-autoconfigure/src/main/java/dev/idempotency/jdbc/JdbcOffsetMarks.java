@@ -42,46 +42,29 @@ final class JdbcOffsetMarks implements OffsetMarks {
 
 	@Override
 	public long raise(OffsetMark mark, boolean joined) {
-		Work<Long> raise = (connection) -> raise(connection, mark);
+		Work<Long> raise = (connection) -> raise(connection, List.of(mark)).get(0);
 		return this.executor.inTransaction(this.timeout, joined
 				? (connection) -> this.claims.inSavepoint(connection, raise, (previous) -> previous < mark.offset())
 				: raise);
 	}
 
-	private long raise(Connection connection, OffsetMark mark) throws SQLException {
-		Parameters parameters = Parameters.of("id", mark.id())
-			.with("scope", mark.scope())
-			.with("topic", mark.topic())
-			.with("partition", mark.partition())
-			.with("incarnation", mark.topicId())
-			.with("offset", mark.offset());
-		long previous = this.sql.raise()
-			.first(connection, parameters, (row) -> row.getLong("previous"))
-			.orElseThrow(() -> new IllegalStateException("The database has not returned the previous mark"));
-		written(connection, mark);
-		return previous;
-	}
-
 	@Override
 	public List<Long> raiseAll(List<OffsetMark> marks) {
-		if (marks.size() == 1) {
-			return List.of(raise(marks.get(0), false));
-		}
 		return marks.isEmpty() ? List.of()
-				: this.executor.inTransaction(this.timeout, (connection) -> raiseAll(connection, marks));
+				: this.executor.inTransaction(this.timeout, (connection) -> raise(connection, marks));
 	}
 
-	private List<Long> raiseAll(Connection connection, List<OffsetMark> marks) throws SQLException {
+	private List<Long> raise(Connection connection, List<OffsetMark> marks) throws SQLException {
 		List<UUID> ids = marks.stream().map(OffsetMark::id).toList();
 		Parameters parameters = Parameters.none()
 			.with("id", "uuid", ids.toArray())
 			.with("scope", "text", marks.stream().map(OffsetMark::scope).toArray())
 			.with("topic", "text", marks.stream().map(OffsetMark::topic).toArray())
-			.with("partition", "integer", marks.stream().map(OffsetMark::partition).toArray())
-			.with("incarnation", "uuid", marks.stream().map(OffsetMark::topicId).toArray())
-			.with("offset", "bigint", marks.stream().map(OffsetMark::offset).toArray());
+			.with("topic_partition", "integer", marks.stream().map(OffsetMark::partition).toArray())
+			.with("topic_id", "uuid", marks.stream().map(OffsetMark::topicId).toArray())
+			.with("last_offset", "bigint", marks.stream().map(OffsetMark::offset).toArray());
 		Map<UUID, Long> previous = new HashMap<>();
-		this.sql.raiseAll()
+		this.sql.raise()
 			.query(connection, parameters, (row) -> previous
 				.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), row.getLong("previous")));
 		Assert.state(previous.keySet().containsAll(ids), "The database has not returned all previous marks");
@@ -91,7 +74,7 @@ final class JdbcOffsetMarks implements OffsetMarks {
 
 	private void written(Connection connection, OffsetMark mark) {
 		if (this.sql.written() != null) {
-			this.written.get().put(connection, Parameters.of("id", mark.id()).with("offset", mark.offset()));
+			this.written.get().put(connection, Parameters.of("id", mark.id()).with("last_offset", mark.offset()));
 		}
 	}
 
@@ -128,7 +111,7 @@ final class JdbcOffsetMarks implements OffsetMarks {
 	@Override
 	public boolean lower(String scope, String topic, int partition, long next) {
 		Assert.isTrue(next >= 0, "'next' must not be negative");
-		Parameters parameters = Parameters.of("scope", scope).with("topic", topic).with("partition", partition);
+		Parameters parameters = Parameters.of("scope", scope).with("topic", topic).with("topic_partition", partition);
 		return this.executor.autonomous(this.timeout, (connection) -> {
 			int lowered = 0;
 			// On some databases, an update by other columns than the key would
@@ -136,7 +119,7 @@ final class JdbcOffsetMarks implements OffsetMarks {
 			for (UUID id : this.sql.ids()
 				.query(connection, parameters, (row) -> Objects.requireNonNull(this.sql.types().uuid(row, "id")))) {
 				lowered += (next == 0) ? this.sql.delete().update(connection, Parameters.of("id", id))
-						: this.sql.lower().update(connection, Parameters.of("id", id).with("offset", next - 1));
+						: this.sql.lower().update(connection, Parameters.of("id", id).with("last_offset", next - 1));
 			}
 			return lowered > 0;
 		});

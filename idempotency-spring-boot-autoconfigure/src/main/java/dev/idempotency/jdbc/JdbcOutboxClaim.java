@@ -20,6 +20,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.jdbc.Dialect.Problem;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.ClaimedRow;
 import dev.idempotency.outbox.OutboxStore.RelayFailure;
@@ -112,9 +113,10 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		}
 		run(this.sql.limitIdleTime());
 		this.connection.setAutoCommit(false);
-		String look = this.sql.look();
-		while (look != null && this.marks.areMissing()) {
-			look(look);
+		// Moves the marks before lanes are locked.
+		while (this.sql.look() != null && this.marks.areMissing()) {
+			this.marks.look(this.connection, this.sql, this.sql.begin(this.delete));
+			this.connection.commit();
 		}
 		boolean more = true;
 		for (int i = 0; more && i < READS; i++) {
@@ -130,19 +132,6 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	private void run(@Nullable String statement) throws SQLException {
 		if (statement != null) {
 			this.sql.statement(statement).update(this.connection, Parameters.none());
-		}
-	}
-
-	// Moves the marks before lanes are locked.
-	private void look(String look) throws SQLException {
-		Parameters parameters = Parameters.none();
-		long number = this.marks.begin(parameters);
-		if (number > 0) {
-			try (PreparedStatement statement = this.sql.statement(this.sql.begin(this.delete) + look)
-				.prepare(this.connection, parameters)) {
-				this.marks.learn(number, rows(statement, statement.execute()));
-			}
-			this.connection.commit();
 		}
 	}
 
@@ -162,12 +151,12 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	}
 
 	private static String reason(String table, Dialect dialect, SQLException ex, String state) {
-		if (dialect.isDenied(ex)) {
+		if (dialect.is(Problem.DENIED, ex)) {
 			return "The relay lacks a privilege on the outbox '" + table + "'" + state
 					+ ". Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '" + table
 					+ "', and SELECT and UPDATE on '" + table + "_lane'";
 		}
-		return dialect.isLocked(ex) ? "Another transaction has locked the outbox '" + table + "'" + state
+		return dialect.is(Problem.LOCKED, ex) ? "Another transaction has locked the outbox '" + table + "'" + state
 				+ ", for instance to create an index. No message is published before it ends. Create indexes with "
 				+ "CONCURRENTLY"
 				: "The database of the outbox '" + table + "' is unavailable or refused the statement" + state;
@@ -204,24 +193,16 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			.statement(this.sql.begin(this.delete) + ((number > 0) ? look + ";\n" : "") + statements.lockLanes());
 		List<Short> locked = new ArrayList<>();
 		try (PreparedStatement statement = lock.prepare(this.connection, parameters.with("some", lanes))) {
-			ResultSet row = rows(statement, statement.execute());
+			ResultSet row = OutboxMarks.rows(statement, statement.execute());
 			if (number > 0) {
 				this.marks.learn(number, row);
-				row = rows(statement, statement.getMoreResults());
+				row = OutboxMarks.rows(statement, statement.getMoreResults());
 			}
 			while (row.next()) {
 				locked.add(row.getShort(1));
 			}
 		}
 		return locked;
-	}
-
-	private static ResultSet rows(PreparedStatement statement, boolean found) throws SQLException {
-		boolean rows = found;
-		while (!rows) {
-			rows = statement.getMoreResults();
-		}
-		return statement.getResultSet();
 	}
 
 	@Override

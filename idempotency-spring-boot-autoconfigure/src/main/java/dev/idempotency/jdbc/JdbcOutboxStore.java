@@ -1,8 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.sql.Connection;
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
@@ -23,6 +20,7 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.jdbc.Dialect.Problem;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
@@ -70,7 +68,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final OutboxSql sql;
 
-	private final String insert;
+	private final SqlStatement insert;
 
 	private final OutboxMarks marks = new OutboxMarks(System::nanoTime);
 
@@ -151,10 +149,11 @@ public final class JdbcOutboxStore implements OutboxStore {
 	public void insert(List<OutboxRow> rows) {
 		requireTransaction(rows.get(0));
 		try {
-			add(rows);
+			this.executor.inTransaction(this.timeout, (connection) -> this.insert.batch(connection,
+					rows.stream().map(OutboxRowMapper::parameters).toList()));
 		}
 		catch (IdempotencyStoreRefusedException ex) {
-			if (ex.getCause() instanceof SQLException cause && this.dialect.isPermanent(cause)) {
+			if (ex.getCause() instanceof SQLException cause && this.dialect.is(Problem.PERMANENT, cause)) {
 				throw new InvalidDataAccessResourceUsageException("The database refuses the " + rows.get(0)
 						+ ", or another message that is sent with it, for the outbox '" + this.table + "' (SQL state "
 						+ cause.getSQLState() + "). Fix the message, the table or the privileges", cause);
@@ -184,18 +183,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
 				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the " + row
 						+ " would not commit with it. Use the transaction manager of that DataSource");
-	}
-
-	private void add(List<OutboxRow> rows) {
-		this.executor.inTransaction(this.timeout, (connection) -> {
-			try (PreparedStatement statement = connection.prepareStatement(this.insert)) {
-				for (OutboxRow row : rows) {
-					OutboxRowMapper.bind(statement, row, this.sql.types());
-					statement.addBatch();
-				}
-				return statement.executeBatch();
-			}
-		});
 	}
 
 	@Override
@@ -235,8 +222,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @return the messages that a cleanup deletes
 	 */
 	public ExpiredRecords expired() {
-		return new ExpiredRows(this.executor, table(), this.dialect.cleanupTurn(this.qualified), this.sql.deletion(),
-				this.sql.statement(this.sql.backlog()), this.sql.types(), this.retention);
+		return new ExpiredRows(this.executor, this.dialect, this.qualified, table(), "published_at", "",
+				this.retention);
 	}
 
 	/**
@@ -266,31 +253,18 @@ public final class JdbcOutboxStore implements OutboxStore {
 	@Override
 	public Status status() {
 		return this.executor.autonomous(PATIENCE, (connection) -> {
-			look(connection);
+			// Moves the marks also for an instance without a relay, which has no claims.
+			if (this.sql.look() != null) {
+				do {
+					this.marks.look(connection, this.sql, "");
+				}
+				while (this.marks.areMissing());
+			}
 			Parameters parameters = this.marks.parameters().with("most", Status.MAX_COUNT);
 			return this.sql.statement(this.sql.status())
 				.first(connection, parameters, (row) -> OutboxRowMapper.status(row, this.sql.types()))
 				.orElseThrow();
 		});
-	}
-
-	// Moves the marks also for an instance without a relay, which has no claims.
-	private void look(Connection connection) throws SQLException {
-		String look = this.sql.look();
-		if (look == null) {
-			return;
-		}
-		do {
-			Parameters parameters = Parameters.none();
-			long number = this.marks.begin(parameters);
-			if (number > 0) {
-				try (PreparedStatement statement = this.sql.statement(look).prepare(connection, parameters);
-						ResultSet row = statement.executeQuery()) {
-					this.marks.learn(number, row);
-				}
-			}
-		}
-		while (this.marks.areMissing());
 	}
 
 	@Override

@@ -10,6 +10,7 @@ import org.flywaydb.core.api.FlywayException;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.Dialect.Problem;
 
 /**
  * Creates and updates the tables of the store and the outbox with Flyway. The migrations
@@ -135,7 +136,7 @@ public final class JdbcSchemaMigration {
 			String folder) {
 		String table = database.table().table();
 		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			if (cause instanceof SQLException refusal && database.dialect().isDenied(refusal)) {
+			if (cause instanceof SQLException refusal && database.dialect().is(Problem.DENIED, refusal)) {
 				return new IdempotencyConfigurationException(
 						"The database user may not migrate the table '" + table + "': " + refusal.getMessage() + ".",
 						"Migrate" + Catalog.otherWaysToMigrate(folder));

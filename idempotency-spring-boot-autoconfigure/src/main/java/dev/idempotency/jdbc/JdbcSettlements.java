@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -42,7 +43,7 @@ final class JdbcSettlements {
 			if (this.sql.get(Name.COMPLETE).update(connection, parameters) > 0) {
 				return Settlement.SETTLED;
 			}
-			return ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.of(List.of(claim))).isEmpty()
+			return ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.owned(List.of(claim))).isEmpty()
 					? Settlement.FORGOTTEN : Settlement.LOST;
 		});
 	}
@@ -68,7 +69,7 @@ final class JdbcSettlements {
 			Set<UUID> settled = settled(connection, statement, claims, parameters);
 			List<ClaimRequest> others = claims.stream().filter((claim) -> !settled.contains(claim.token())).toList();
 			Set<UUID> known = others.isEmpty() ? Set.of()
-					: ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.of(others));
+					: ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.owned(others));
 			return claims.stream()
 				.map((claim) -> settled.contains(claim.token()) ? Settlement.SETTLED
 						: known.contains(claim.key().id()) ? Settlement.LOST : Settlement.FORGOTTEN)
@@ -93,10 +94,17 @@ final class JdbcSettlements {
 
 	private List<Settlement> noteFailures(SqlStatement statement, SqlStatement single, List<ClaimRequest> claims,
 			Failure failure) {
-		Parameters parameters = Parameters.of(claims).with("type", failure.type()).with("message", failure.message());
+		Parameters parameters = Parameters.of(claims)
+			.failed(failure)
+			.with("state", "F")
+			.without("token")
+			.without("lease");
 		try {
-			Set<UUID> noted = this.executor.autonomous(this.timeout,
-					(connection) -> ids(connection, statement, "id", parameters));
+			Set<UUID> noted = new HashSet<>();
+			this.executor.autonomous(this.timeout,
+					(connection) -> statement.query(connection, parameters,
+							(row) -> "A".equals(row.getString("outcome"))
+									&& noted.add(Objects.requireNonNull(this.sql.types().uuid(row, "id")))));
 			return claims.stream()
 				.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
 				.toList();

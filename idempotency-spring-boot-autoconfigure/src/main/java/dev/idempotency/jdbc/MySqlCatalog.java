@@ -37,13 +37,9 @@ final class MySqlCatalog extends Catalog {
 	private final boolean mariaDb;
 
 	MySqlCatalog(boolean mariaDb) {
-		super(COLUMNS, MySqlTypes.INSTANCE);
+		super("dev/idempotency/jdbc/mysql", COLUMNS, "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, DATABASE())",
+				MySqlTypes.INSTANCE);
 		this.mariaDb = mariaDb;
-	}
-
-	@Override
-	String migrations() {
-		return "dev/idempotency/jdbc/mysql";
 	}
 
 	@Override
@@ -80,19 +76,13 @@ final class MySqlCatalog extends Catalog {
 		}
 	}
 
-	private static @Nullable String ask(Connection connection, String sql, Parameters parameters) throws SQLException {
-		return SqlStatement.of(sql, MySqlTypes.INSTANCE)
-			.first(connection, parameters, (row) -> row.getString(1))
-			.orElse(null);
-	}
-
 	@Override
 	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) throws SQLException {
 		List<String> lacking = new ArrayList<>();
 		List<String> grants = new ArrayList<>();
 		String user = account(connection);
 		for (RequiredTable required : tables) {
-			String name = new TableName(table.schema(), required.name()).withBackticks();
+			String name = table.withBackticks() + required.name().substring(table.table().length());
 			List<String> denied = new ArrayList<>();
 			for (String privilege : required.privileges()) {
 				if (isDenied(connection, privilege, name, "`" + required.columns().get(0).name() + "`")) {
@@ -130,7 +120,7 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	// 'user'@'host' with quotes.
-	private static String account(Connection connection) throws SQLException {
+	private String account(Connection connection) throws SQLException {
 		String account = String.valueOf(ask(connection, "SELECT CURRENT_USER()", Parameters.none()));
 		int at = account.lastIndexOf('@');
 		return (at < 0) ? "'" + account + "'"
@@ -162,17 +152,20 @@ final class MySqlCatalog extends Catalog {
 		}
 	}
 
-	private static boolean hasHistory(Connection connection, TableName table) throws SQLException {
-		return ask(connection, HISTORY, name(new TableName(table.schema(), table.historyTable()))) != null;
+	private boolean hasHistory(Connection connection, TableName table) throws SQLException {
+		return ask(connection, HISTORY,
+				Parameters.of("schema", table.schemaName()).with("name", table.historyTable())) != null;
+	}
+
+	private static String history(TableName table) {
+		return table.withBackticks() + TableName.HISTORY;
 	}
 
 	// The server checks the privilege before it notices that the other table does not
 	// exist. Without the privilege, Flyway would try for ten seconds.
 	private boolean mayCreate(Connection connection, TableName table) {
 		try {
-			SqlStatement
-				.of("CREATE TABLE %1$s LIKE %1$s_does_not_exist"
-					.formatted(new TableName(table.schema(), table.historyTable()).withBackticks()))
+			SqlStatement.of("CREATE TABLE %1$s LIKE %1$s_does_not_exist".formatted(history(table)))
 				.update(connection, Parameters.none());
 			return true;
 		}
@@ -185,24 +178,13 @@ final class MySqlCatalog extends Catalog {
 	// history. Each migration can be run again.
 	@Override
 	void beforeMigration(Connection connection, TableName table) throws SQLException {
-		TableName history = new TableName(table.schema(), table.historyTable());
 		if (hasHistory(connection, table)) {
-			SqlStatement.of("DELETE FROM " + history.withBackticks() + " WHERE NOT success")
+			SqlStatement.of("DELETE FROM " + history(table) + " WHERE NOT success")
 				.update(connection, Parameters.none());
 			if (!connection.getAutoCommit()) {
 				connection.commit();
 			}
 		}
-	}
-
-	@Override
-	String databaseIdentity(Connection connection) throws SQLException {
-		return String.valueOf(
-				ask(connection, "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, DATABASE())", Parameters.none()));
-	}
-
-	private static Parameters name(TableName table) {
-		return Parameters.of("schema", table.schemaName()).with("name", table.table());
 	}
 
 }

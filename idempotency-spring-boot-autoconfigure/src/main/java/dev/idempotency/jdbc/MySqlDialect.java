@@ -43,6 +43,18 @@ final class MySqlDialect implements Dialect {
 	// It has neither a state nor a code.
 	private static final String CANCELLED = "com.mysql.cj.jdbc.exceptions.MySQLStatementCancelledException";
 
+	// Deleted rows leave the index soon, so each batch begins at the first row.
+	private static final String DELETION = """
+			DELETE r FROM (SELECT id FROM %1$s WHERE %2$s <= UTC_TIMESTAMP(6) - INTERVAL :patience * 1000 MICROSECOND
+			    AND %2$s >= COALESCE(:reached, %2$s)%3$s ORDER BY %2$s LIMIT :limit FOR UPDATE SKIP LOCKED) e
+			STRAIGHT_JOIN %1$s r FORCE INDEX (PRIMARY) ON r.id = e.id""";
+
+	private static final String DELETED = "SELECT ROW_COUNT() AS deleted, CAST(NULL AS DATETIME(6)) AS last";
+
+	private static final String BACKLOG = """
+			SELECT TIMESTAMPDIFF(MICROSECOND, %2$s, UTC_TIMESTAMP(6)) DIV 1000
+			FROM %1$s WHERE %2$s <= UTC_TIMESTAMP(6)%3$s ORDER BY %2$s LIMIT 1""";
+
 	private final boolean mariaDb;
 
 	MySqlDialect(boolean mariaDb) {
@@ -51,7 +63,14 @@ final class MySqlDialect implements Dialect {
 
 	@Override
 	public RecordSql records(TableName table, Duration lockWait) {
-		return MySqlRecordSql.of(table, this.mariaDb, lockWait);
+		return new MySqlRecordSql(table, this.mariaDb, limit(lockWait),
+				MySqlLimit.of(this.mariaDb, lockWait.dividedBy(4)));
+	}
+
+	// A busy server may be slow without a lock. The driver of MySQL needs more time for a
+	// cancellation.
+	private MySqlLimit limit(Duration lockWait) {
+		return MySqlLimit.of(this.mariaDb, this.mariaDb ? lockWait.multipliedBy(3).dividedBy(2) : lockWait);
 	}
 
 	@Override
@@ -61,8 +80,7 @@ final class MySqlDialect implements Dialect {
 
 	@Override
 	public OffsetSql offsets(TableName table, Duration lockWait) {
-		return OffsetSql.mySql(table, this.mariaDb,
-				MySqlLimit.of(this.mariaDb, this.mariaDb ? lockWait.multipliedBy(3).dividedBy(2) : lockWait));
+		return OffsetSql.mySql(table, limit(lockWait));
 	}
 
 	@Override
@@ -70,16 +88,22 @@ final class MySqlDialect implements Dialect {
 		return new MySqlCatalog(this.mariaDb);
 	}
 
-	// Two batches never wait for each other, because each skips locked rows. A lock of
-	// a session, which GET_LOCK acquires, would remain in a pooled connection.
+	// Two batches never wait for each other, because each skips locked rows, so that no
+	// turn is needed. A lock of a session, which GET_LOCK acquires, would remain in a
+	// pooled connection.
 	@Override
-	public String cleanupTurn(TableName table) {
-		return "SELECT :silence IS NOT NULL";
+	public SqlStatement deletion(TableName table, String time, String condition) {
+		return expired(DELETION, table, time, condition).answeredBy(SqlStatement.of(DELETED));
 	}
 
 	@Override
-	public String readCommitted() {
-		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
+	public SqlStatement backlog(TableName table, String time, String condition) {
+		return expired(BACKLOG, table, time, condition);
+	}
+
+	private static SqlStatement expired(String text, TableName table, String time, String condition) {
+		return SqlStatement.of(text.formatted(table.withBackticks(), time, MySqlTypes.utc(condition)),
+				MySqlTypes.INSTANCE);
 	}
 
 	@Override
@@ -105,47 +129,22 @@ final class MySqlDialect implements Dialect {
 	}
 
 	@Override
-	public boolean isDuplicate(SQLException error) {
-		return error.getErrorCode() == DUPLICATE;
-	}
-
-	@Override
-	public boolean isContention(SQLException error) {
-		return CONTENTION.contains(error.getErrorCode()) || CANCELLED.equals(error.getClass().getName());
-	}
-
-	@Override
-	public boolean isOutage(SQLException error) {
-		String state = error.getSQLState();
-		return state == null || OUTAGE.contains(error.getErrorCode())
-				|| (state.startsWith("08") && error.getErrorCode() != PACKET_TOO_LARGE);
-	}
-
-	@Override
-	public boolean isDenied(SQLException error) {
-		return DENIED.contains(error.getErrorCode());
-	}
-
-	@Override
-	public boolean isAborted(SQLException error) {
-		return false;
-	}
-
-	@Override
-	public boolean isAborted(Connection connection) {
-		return false;
-	}
-
-	// With 'innodb_rollback_on_timeout', a lock timeout ends the transaction, too.
-	@Override
-	public boolean endsTransaction(SQLException error) {
+	public boolean is(Problem problem, SQLException error) {
 		int code = error.getErrorCode();
-		return code == DEADLOCK || code == CHANGED || code == LOCK_TIMEOUT;
-	}
-
-	@Override
-	public boolean isRepeatable(SQLException error) {
-		return error.getErrorCode() == DEADLOCK || error.getErrorCode() == CHANGED;
+		String state = error.getSQLState();
+		return switch (problem) {
+			case DUPLICATE -> code == DUPLICATE;
+			case CONTENTION -> CONTENTION.contains(code) || CANCELLED.equals(error.getClass().getName());
+			// With 'innodb_rollback_on_timeout', a lock timeout ends the transaction,
+			// too.
+			case TRANSACTION_ENDED -> code == DEADLOCK || code == CHANGED || code == LOCK_TIMEOUT;
+			case REPEATABLE -> code == DEADLOCK || code == CHANGED;
+			case OUTAGE ->
+				state == null || OUTAGE.contains(code) || (state.startsWith("08") && code != PACKET_TOO_LARGE);
+			case DENIED -> DENIED.contains(code);
+			case PERMANENT -> Problem.isPermanent(state);
+			case LOCKED, ISOLATION, ABORTED -> false;
+		};
 	}
 
 }

@@ -26,4 +26,12 @@ record MySqlLimit(String prefix, @Nullable StatementLimit watched) {
 		return (this.watched != null) ? statement.limitedBy(this.watched) : statement;
 	}
 
+	// MariaDB returns the changed rows with the same statement, and MySQL with a second
+	// one. That one locks the rows: a transaction with an older snapshot would read an
+	// older version of them.
+	SqlStatement answered(String change, String returned, String read, String from) {
+		return (this.watched == null) ? statement(change + " RETURNING " + returned)
+				: statement(change).answeredBy(statement("SELECT " + read + " FROM " + from));
+	}
+
 }

@@ -9,8 +9,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class MySqlOutboxSql extends OutboxSql {
 
-	private static final String NOW = "UTC_TIMESTAMP(6)";
-
 	private static final String SAME_KEY = "TRUE";
 
 	// An update would lock the lanes that the order reads before the limit.
@@ -33,42 +31,10 @@ final class MySqlOutboxSql extends OutboxSql {
 
 	private static final String OTHERS = "NOT JSON_CONTAINS(:topics, JSON_QUOTE(o.topic)) AND ";
 
-	private static final String BY_ID = """
-			JSON_TABLE(:ids, '$[*]' COLUMNS (k_id CHAR(32) CHARACTER SET ascii PATH '$')) k
-			STRAIGHT_JOIN %s r FORCE INDEX (PRIMARY) ON r.id = UNHEX(k_id)""";
-
-	private static final String DELETE = """
-			DELETE r FROM (SELECT id FROM %1$s WHERE published_at <= UTC_TIMESTAMP(6) - INTERVAL :patience * 1000 MICROSECOND
-			    AND published_at >= COALESCE(:reached, published_at)
-			  ORDER BY published_at LIMIT :limit FOR UPDATE SKIP LOCKED) e
-			STRAIGHT_JOIN %1$s r FORCE INDEX (PRIMARY) ON r.id = e.id""";
-
-	private static final String DELETED = "SELECT ROW_COUNT() AS deleted, CAST(NULL AS DATETIME(6)) AS last";
-
-	private static final String BACKLOG = """
-			SELECT TIMESTAMPDIFF(MICROSECOND, published_at, UTC_TIMESTAMP(6)) DIV 1000
-			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at LIMIT 1""";
-
-	private static final String UNBLOCKED = """
-			SELECT b.id FROM %1$s b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL
-			  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL)
-			ORDER BY b.position LIMIT :limit""";
-
-	private static final String ALL_BLOCKED = """
-			SELECT b.id FROM %1$s b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL
-			ORDER BY b.position LIMIT :limit""";
-
-	private static final String OF_TOPIC = """
-			(SELECT d.id FROM %1$s d WHERE d.set_aside_at IS NOT NULL AND d.blocked_by IS NULL AND d.topic = :topic
-			  ORDER BY d.position LIMIT :limit) d STRAIGHT_JOIN %1$s r FORCE INDEX (PRIMARY) ON r.id = d.id""";
-
-	private static final String DEAD = " WHERE r.set_aside_at IS NOT NULL AND r.blocked_by IS NULL";
-
 	private final boolean mariaDb;
 
 	MySqlOutboxSql(TableName table, boolean mariaDb) {
-		super(table.withBackticks(), "mysql-outbox", claims(table, mariaDb, ""), claims(table, mariaDb, OTHERS), DELETE,
-				BACKLOG);
+		super(table.withBackticks(), "mysql-outbox", claims(table, mariaDb, ""), claims(table, mariaDb, OTHERS));
 		this.mariaDb = mariaDb;
 	}
 
@@ -76,15 +42,10 @@ final class MySqlOutboxSql extends OutboxSql {
 		String name = table.withBackticks();
 		String index = table.table();
 		String refused = " FORCE INDEX (" + index + "_refused)";
-		String due = others + utc(due(name, SAME_KEY, "TRUE", refused));
-		String columns = utc(columns(name, SAME_KEY, "TRUE", refused));
+		String due = others + MySqlTypes.utc(due(name, SAME_KEY, "TRUE", refused));
+		String columns = MySqlTypes.utc(columns(name, SAME_KEY, "TRUE", refused));
 		return new Claims(LOCK_LANES.formatted(name, index, due, mariaDb ? "" : " OF l"),
 				ROWS.formatted(name, index, columns, due));
-	}
-
-	// Times have no zone.
-	private static String utc(String text) {
-		return text.replace("CURRENT_TIMESTAMP", NOW);
 	}
 
 	@Override
@@ -107,29 +68,27 @@ final class MySqlOutboxSql extends OutboxSql {
 	}
 
 	@Override
-	SqlStatement deletion() {
-		return super.deletion().answeredBy(statement(DELETED));
+	String ids() {
+		return "SELECT UNHEX(k_id) AS id FROM JSON_TABLE(:ids, '$[*]' COLUMNS (k_id CHAR(32) CHARACTER SET ascii PATH '$')) k";
 	}
 
 	@Override
-	int limit(int all, int lanes) {
-		return (all + lanes - 1) / lanes;
+	String update(String changes, String ids, String condition) {
+		return "UPDATE " + byId(ids) + " SET " + changes + " WHERE " + condition;
 	}
 
 	@Override
-	String published() {
-		return "UPDATE " + BY_ID.formatted(table()) + " SET published_at = " + NOW
-				+ " WHERE published_at IS NULL AND set_aside_at IS NULL";
+	String delete(String ids, String condition) {
+		return "DELETE r FROM " + byId(ids) + " WHERE " + condition;
 	}
 
-	@Override
-	String deletePublished() {
-		return "DELETE r FROM " + BY_ID.formatted(table()) + " WHERE published_at IS NULL AND set_aside_at IS NULL";
+	private String byId(String ids) {
+		return "(" + ids + ") i STRAIGHT_JOIN " + table() + " r FORCE INDEX (PRIMARY) ON r.id = i.id";
 	}
 
 	@Override
 	String now() {
-		return NOW;
+		return MySqlRecordSql.NOW;
 	}
 
 	@Override
@@ -138,41 +97,13 @@ final class MySqlOutboxSql extends OutboxSql {
 	}
 
 	@Override
-	String unblock() {
-		return unblock(UNBLOCKED.formatted(table()));
-	}
-
-	@Override
-	String unblockAll() {
-		return unblock(ALL_BLOCKED.formatted(table()));
-	}
-
-	@Override
-	String unblock(String ids) {
-		return "UPDATE (" + ids + ") b STRAIGHT_JOIN " + table()
-				+ " r FORCE INDEX (PRIMARY) ON r.id = b.id SET r.set_aside_at = NULL, r.blocked_by = NULL "
-				+ "WHERE r.set_aside_at IS NOT NULL AND r.blocked_by IS NOT NULL";
+	String unlocked() {
+		return "";
 	}
 
 	@Override
 	String status() {
-		return utc(super.status());
-	}
-
-	@Override
-	String retryOfTopic() {
-		return "UPDATE " + OF_TOPIC.formatted(table()) + " SET r.set_aside_at = NULL, r.next_attempt_at = " + NOW
-				+ ", r.attempts = 0" + DEAD;
-	}
-
-	@Override
-	String discardOfTopic() {
-		return "DELETE r FROM " + OF_TOPIC.formatted(table()) + DEAD;
-	}
-
-	@Override
-	@Nullable String notifyRelays() {
-		return null;
+		return MySqlTypes.utc(super.status());
 	}
 
 }

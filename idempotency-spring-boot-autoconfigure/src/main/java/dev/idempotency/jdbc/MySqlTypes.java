@@ -13,9 +13,10 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
@@ -32,9 +33,6 @@ final class MySqlTypes implements ValueTypes {
 	// The name of the parameter that contains all arrays.
 	static final String ROWS = "rows";
 
-	// The name of the parameter that contains the arrays of claims of the caller.
-	static final String OWNED = "owned";
-
 	// The name of a parameter that is unique to a call.
 	static final String MARK = "mark";
 
@@ -42,9 +40,17 @@ final class MySqlTypes implements ValueTypes {
 	// the other.
 	static final String TOKENS = "tokens";
 
-	private static final Set<String> OWNED_COLUMNS = Set.of("id", "token", "result", "lease");
-
 	private static final String ID = "id";
+
+	private static final String IDS = "CHAR(32) CHARACTER SET ascii";
+
+	// The database would replace a value that is too long by NULL.
+	private static final Map<String, String> COLUMNS = Map.ofEntries(Map.entry(ID, IDS), Map.entry("token", IDS),
+			Map.entry("topic_id", IDS), Map.entry("scope", "VARCHAR(512) CHARACTER SET utf8mb4"),
+			Map.entry("key", "VARCHAR(512) CHARACTER SET utf8mb4"),
+			Map.entry("topic", "VARCHAR(249) CHARACTER SET utf8mb4"),
+			Map.entry("fingerprint", "VARCHAR(340) CHARACTER SET ascii"),
+			Map.entry("result", "LONGTEXT CHARACTER SET ascii"), Map.entry("topic_partition", "INTEGER"));
 
 	private MySqlTypes() {
 	}
@@ -53,11 +59,6 @@ final class MySqlTypes implements ValueTypes {
 	public @Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException {
 		if (ROWS.equals(name)) {
 			return rows(parameters.arrays());
-		}
-		if (OWNED.equals(name)) {
-			Map<String, @Nullable Object[]> owned = parameters.arrays();
-			owned.keySet().retainAll(OWNED_COLUMNS);
-			return rows(owned);
 		}
 		if (TOKENS.equals(name)) {
 			return tokens(parameters.elements("token"));
@@ -71,11 +72,6 @@ final class MySqlTypes implements ValueTypes {
 		}
 		return (value instanceof OffsetDateTime time) ? time.atZoneSameInstant(ZoneOffset.UTC).toLocalDateTime()
 				: value;
-	}
-
-	@Override
-	public Object id(UUID id) {
-		return bytes(id);
 	}
 
 	@Override
@@ -99,6 +95,26 @@ final class MySqlTypes implements ValueTypes {
 			.putLong(id.getMostSignificantBits())
 			.putLong(id.getLeastSignificantBits())
 			.array();
+	}
+
+	// The rows of all arrays as a table, whose columns have the prefix k_.
+	static String rows(String... names) {
+		return Stream.of(names)
+			.map((name) -> "k_%1$s %2$s PATH '$.%1$s' ERROR ON ERROR".formatted(name,
+					COLUMNS.getOrDefault(name, "BIGINT")))
+			.collect(Collectors.joining(", ", "JSON_TABLE(:rows, '$[*]' COLUMNS (", ")) k"));
+	}
+
+	// Times have no zone.
+	static String utc(String text) {
+		return text.replace("CURRENT_TIMESTAMP", MySqlRecordSql.NOW);
+	}
+
+	// The parameters in a text as the columns of those rows.
+	static String columns(String text) {
+		return text.replaceAll(":(id|token|topic_id)\\b", "UNHEX(k_$1)")
+			.replace(":fingerprint", "FROM_BASE64(k_fingerprint)")
+			.replaceAll(":(scope|key|lease|retention|version|topic|topic_partition|last_offset)\\b", "k_$1");
 	}
 
 	private static String rows(Map<String, @Nullable Object[]> arrays) {

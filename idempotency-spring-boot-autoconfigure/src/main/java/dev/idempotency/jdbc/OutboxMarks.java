@@ -1,6 +1,8 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -106,6 +108,26 @@ final class OutboxMarks {
 		parameters.with("starts", "bigint", starts);
 		this.nextLook = now + PATIENCE.toNanos();
 		return ++this.number;
+	}
+
+	// Run a search by itself if the interval has passed.
+	void look(Connection connection, OutboxSql sql, String begin) throws SQLException {
+		Parameters parameters = Parameters.none();
+		long search = begin(parameters);
+		if (search > 0) {
+			try (PreparedStatement statement = sql.statement(begin + sql.look()).prepare(connection, parameters)) {
+				learn(search, rows(statement, statement.execute()));
+			}
+		}
+	}
+
+	// The next rows of several statements that are sent as one.
+	static ResultSet rows(PreparedStatement statement, boolean found) throws SQLException {
+		boolean rows = found;
+		while (!rows) {
+			rows = statement.getMoreResults();
+		}
+		return statement.getResultSet();
 	}
 
 	synchronized void learn(long look, ResultSet row) throws SQLException {

@@ -3,7 +3,6 @@ package dev.idempotency.jdbc;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -32,29 +31,30 @@ final class OutboxRowMapper {
 	private static final String INSERT = """
 			INSERT INTO %1$s (id, lane, topic, message_key, payload, headers, idempotency_key,
 			  aggregatetype, aggregateid, type, published_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, %2$s)""";
+			VALUES (:id, :lane, :topic, :message_key, :payload, :headers, :idempotency_key, :aggregatetype, :aggregateid,
+			  :type, %2$s)""";
 
 	private static final Duration MAX_AGE = Duration.ofDays(36_500);
 
 	private OutboxRowMapper() {
 	}
 
-	// The statement that adds a message, whose parameters bind sets.
-	static String insert(OutboxSql sql, boolean published) {
-		return INSERT.formatted(sql.table(), published ? sql.now() : "NULL");
+	// The statement that adds a message.
+	static SqlStatement insert(OutboxSql sql, boolean published) {
+		return sql.statement(INSERT.formatted(sql.table(), published ? sql.now() : "NULL"));
 	}
 
-	static void bind(PreparedStatement statement, OutboxRow row, ValueTypes types) throws SQLException {
-		statement.setObject(1, types.id(row.id()));
-		statement.setInt(2, row.lane(OutboxSql.LANES));
-		statement.setString(3, row.topic());
-		statement.setBytes(4, row.key());
-		statement.setBytes(5, row.payload());
-		statement.setString(6, headers(row.headers()));
-		statement.setString(7, row.idempotencyKey());
-		statement.setString(8, row.aggregateType());
-		statement.setString(9, row.aggregateId());
-		statement.setString(10, row.type());
+	static Parameters parameters(OutboxRow row) {
+		return Parameters.of("id", row.id())
+			.with("lane", row.lane(OutboxSql.LANES))
+			.with("topic", row.topic())
+			.with("message_key", row.key())
+			.with("payload", row.payload())
+			.with("headers", headers(row.headers()))
+			.with("idempotency_key", row.idempotencyKey())
+			.with("aggregatetype", row.aggregateType())
+			.with("aggregateid", row.aggregateId())
+			.with("type", row.type());
 	}
 
 	static ClaimedRow claimed(ResultSet row, ValueTypes types) throws SQLException {

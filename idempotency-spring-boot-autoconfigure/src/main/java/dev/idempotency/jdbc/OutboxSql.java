@@ -55,29 +55,15 @@ abstract class OutboxSql {
 
 	private final Claims some;
 
-	private final String delete;
-
-	private final String backlog;
-
-	OutboxSql(Object table, String folder, Claims all, Claims some, String delete, String backlog) {
+	OutboxSql(Object table, String folder, Claims all, Claims some) {
 		this.table = table.toString();
 		this.folder = folder;
 		this.all = all;
 		this.some = some;
-		this.delete = delete.formatted(table);
-		this.backlog = backlog.formatted(table);
-	}
-
-	static String due(TableName table, String sameKey, String laneHasRefused) {
-		return due(table, sameKey, laneHasRefused, "");
 	}
 
 	static String due(Object table, String sameKey, String laneHasRefused, String index) {
 		return DUE.formatted(table, sameKey, laneHasRefused, index);
-	}
-
-	static String columns(TableName table, String sameKey, String laneHasRefused) {
-		return columns(table, sameKey, laneHasRefused, "");
 	}
 
 	static String columns(Object table, String sameKey, String laneHasRefused, String index) {
@@ -108,19 +94,6 @@ abstract class OutboxSql {
 		return "SELECT lane FROM " + this.table + "_lane WHERE lane >= 0 AND lane < " + LANES;
 	}
 
-	// Deletes a batch of published messages. Parameters: 'patience', the retention
-	// in milliseconds; 'reached', the publication of the last row of the previous
-	// batch; 'limit'. Columns: the number of deleted messages, the publication of
-	// the last one.
-	SqlStatement deletion() {
-		return statement(this.delete);
-	}
-
-	// Reads the time in milliseconds since the publication of the oldest message.
-	String backlog() {
-		return this.backlog;
-	}
-
 	// Reads whether change data capture receives the messages, that is, whether a
 	// publication contains the table.
 	@Nullable String inPublication() {
@@ -149,14 +122,29 @@ abstract class OutboxSql {
 	}
 
 	// The limit of Claims.rows.
-	abstract int limit(int all, int lanes);
+	int limit(int all, int lanes) {
+		return (all + lanes - 1) / lanes;
+	}
+
+	// The ids of the parameter 'ids'.
+	String ids() {
+		return ":ids";
+	}
+
+	String update(String changes, String ids, String condition) {
+		return "UPDATE " + this.table + " SET " + changes + " WHERE id = ANY(" + ids + ") AND " + condition;
+	}
+
+	String delete(String ids, String condition) {
+		return "DELETE FROM " + this.table + " WHERE id = ANY(" + ids + ") AND " + condition;
+	}
 
 	String published() {
-		return "UPDATE " + this.table + " SET published_at = " + now() + " WHERE id = ANY(:ids) AND " + PENDING;
+		return update("published_at = " + now(), ids(), PENDING);
 	}
 
 	String deletePublished() {
-		return "DELETE FROM " + this.table + " WHERE id = ANY(:ids) AND " + PENDING;
+		return delete(ids(), PENDING);
 	}
 
 	String failed() {
@@ -176,20 +164,28 @@ abstract class OutboxSql {
 	// Makes messages pending whose blocker is no dead letter any more. The next
 	// claim detects whether another dead letter blocks them. Parameter: 'limit', in
 	// the order of the messages.
-	abstract String unblock();
+	String unblock() {
+		return unblock("""
+				SELECT b.id FROM %1$s b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL
+				  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL)
+				ORDER BY b.position LIMIT :limit""".formatted(this.table));
+	}
 
 	// Makes all blocked messages pending. Parameter: 'limit', in the order of
 	// the messages.
 	String unblockAll() {
 		return unblock(
-				"SELECT b.id FROM " + this.table + " b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL "
-						+ "ORDER BY b.position LIMIT :limit FOR UPDATE SKIP LOCKED");
+				"SELECT id FROM " + this.table + " WHERE " + BLOCKED + " ORDER BY position LIMIT :limit" + unlocked());
 	}
 
 	// The messages keep the time of their next attempt, by which relays find them.
-	String unblock(String ids) {
-		return "UPDATE " + this.table + " SET set_aside_at = NULL, blocked_by = NULL WHERE id IN (" + ids + ") AND "
-				+ BLOCKED;
+	final String unblock(String ids) {
+		return update("set_aside_at = NULL, blocked_by = NULL", ids, BLOCKED);
+	}
+
+	// Leaves out locked messages, where that does not lock more of them.
+	String unlocked() {
+		return " FOR UPDATE SKIP LOCKED";
 	}
 
 	// The time of the statement: its transaction may have begun long before.
@@ -227,22 +223,20 @@ abstract class OutboxSql {
 
 	// The message gets a time for its next attempt, by which relays find it before
 	// their marks.
-	private String retry(String which) {
-		return "UPDATE " + this.table + " SET set_aside_at = NULL, next_attempt_at = " + now() + ", attempts = 0 WHERE "
-				+ which + " AND " + DEAD;
+	private String retried() {
+		return "set_aside_at = NULL, next_attempt_at = " + now() + ", attempts = 0";
 	}
 
 	String retry() {
-		return retry("id = :id");
+		return "UPDATE " + this.table + " SET " + retried() + " WHERE id = :id AND " + DEAD;
 	}
 
 	String retryOfTopic() {
-		return retry(ofTopic());
+		return update(retried(), ofTopic(), DEAD);
 	}
 
 	private String ofTopic() {
-		return "id IN (SELECT d.id FROM " + this.table + " d WHERE d.set_aside_at IS NOT NULL AND d.blocked_by IS NULL "
-				+ "AND d.topic = :topic ORDER BY d.position LIMIT :limit)";
+		return "SELECT id FROM " + this.table + " WHERE " + DEAD + " AND topic = :topic ORDER BY position LIMIT :limit";
 	}
 
 	String discard() {
@@ -250,10 +244,12 @@ abstract class OutboxSql {
 	}
 
 	String discardOfTopic() {
-		return "DELETE FROM " + this.table + " WHERE " + ofTopic() + " AND " + DEAD;
+		return delete(ofTopic(), DEAD);
 	}
 
-	abstract @Nullable String notifyRelays();
+	@Nullable String notifyRelays() {
+		return null;
+	}
 
 	/**
 	 * The statements of a claim.

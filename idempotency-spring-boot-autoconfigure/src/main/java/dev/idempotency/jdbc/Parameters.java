@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Failure;
 
 /**
  * The values of the named parameters of an {@link SqlStatement}. The statements for one
@@ -34,7 +35,7 @@ final class Parameters {
 	}
 
 	static Parameters of(ClaimRequest claim) {
-		return none().with("id", claim.key().id())
+		return ofClaims().with("id", claim.key().id())
 			.with("scope", claim.key().scope())
 			.with("key", claim.key().value())
 			.with("token", claim.token())
@@ -45,14 +46,25 @@ final class Parameters {
 	}
 
 	static Parameters of(List<ClaimRequest> claims) {
-		return none().with("id", "uuid", claims, (claim) -> claim.key().id())
-			.with("scope", "text", claims, (claim) -> claim.key().scope())
+		return owned(claims).with("scope", "text", claims, (claim) -> claim.key().scope())
 			.with("key", "text", claims, (claim) -> claim.key().value())
-			.with("token", "uuid", claims, ClaimRequest::token)
 			.withBytes("fingerprint", claims, ClaimRequest::fingerprint)
-			.with("lease", "bigint", claims, (claim) -> claim.lease().toMillis())
 			.with("retention", "bigint", claims, (claim) -> claim.retention().toMillis())
 			.with("version", "bigint", claims, ClaimRequest::version);
+	}
+
+	// The claims of a caller, without the columns that only an insert needs.
+	static Parameters owned(List<ClaimRequest> claims) {
+		return ofClaims().with("id", "uuid", claims, (claim) -> claim.key().id())
+			.with("token", "uuid", claims, ClaimRequest::token)
+			.with("lease", "bigint", claims, (claim) -> claim.lease().toMillis());
+	}
+
+	private static Parameters ofClaims() {
+		return of("state", "P").with("fence", 1)
+			.with("attempt", 1)
+			.with("error_type", null)
+			.with("error_message", null);
 	}
 
 	Parameters with(String name, @Nullable Object value) {
@@ -73,9 +85,18 @@ final class Parameters {
 		return with(name, "bytea", rows.stream().map(element).toArray(byte[][]::new));
 	}
 
-	// Remove the token and the lease, which a claim in a transaction does not have.
-	Parameters withoutLeases(int claims) {
-		return with("token", "uuid", new UUID[claims]).with("lease", "bigint", new Long[claims]);
+	// A claim in a transaction has neither a token nor a lease.
+	Parameters inTransaction() {
+		return with("state", "C").without("token").without("lease");
+	}
+
+	Parameters failed(Failure failure) {
+		return with("error_type", failure.type()).with("error_message", failure.message());
+	}
+
+	Parameters without(String name) {
+		return (this.values.get(name) instanceof ArrayValue array)
+				? with(name, array.type(), new Object[array.elements().length]) : with(name, null);
 	}
 
 	@Nullable Object value(String name, Connection connection) throws SQLException {

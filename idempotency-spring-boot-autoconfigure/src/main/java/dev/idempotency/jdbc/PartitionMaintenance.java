@@ -31,9 +31,7 @@ final class PartitionMaintenance {
 
 	private final Duration interval;
 
-	private final Duration timeout;
-
-	PartitionMaintenance(JdbcExecutor executor, TableName table, Duration interval, Duration timeout) {
+	PartitionMaintenance(JdbcExecutor executor, TableName table, Duration interval) {
 		if (interval.compareTo(MIN_INTERVAL) < 0) {
 			throw new IdempotencyConfigurationException(
 					"The partition interval of the table '" + table + "' is " + interval + ".",
@@ -42,7 +40,6 @@ final class PartitionMaintenance {
 		this.executor = executor;
 		this.table = table;
 		this.interval = interval;
-		this.timeout = timeout;
 	}
 
 	// Expired records are deleted one by one only after this time. Their partition
@@ -85,7 +82,7 @@ final class PartitionMaintenance {
 
 	private @Nullable String run(String function, Parameters parameters) {
 		return this.executor
-			.autonomous(this.timeout,
+			.autonomous(ExpiredRows.TIMEOUT,
 					(connection) -> SqlStatement.of(function).first(connection, parameters, (row) -> row.getString(1)))
 			.orElse(null);
 	}

@@ -1,6 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -9,6 +10,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.jdbc.SqlStatement.RowReader;
 
 /**
  * The catalog of PostgreSQL. It needs no privilege, because it finds objects by the text
@@ -65,9 +67,9 @@ final class PostgresCatalog extends Catalog {
 			FROM lacking HAVING count(*) > 0""";
 
 	private static final String MIGRATION = """
-			SELECT current_user, quote_ident(current_user), n.oid IS NOT NULL,
+			SELECT current_user, quote_ident(current_user), n.oid IS NOT NULL AS has_schema,
 			  coalesce(has_schema_privilege(n.oid, 'USAGE') AND CASE WHEN h.oid IS NULL THEN has_schema_privilege(n.oid, 'CREATE')
-			    ELSE has_table_privilege(h.oid, 'SELECT') END, FALSE), h.oid IS NOT NULL
+			    ELSE has_table_privilege(h.oid, 'SELECT') END, FALSE) AS sufficient, h.oid IS NOT NULL AS has_history
 			FROM (SELECT 1) one LEFT JOIN pg_namespace n ON n.nspname = :schema
 			  LEFT JOIN pg_class h ON h.relnamespace = n.oid AND h.relname = :history""";
 
@@ -89,13 +91,9 @@ final class PostgresCatalog extends Catalog {
 	private final Layout layout;
 
 	PostgresCatalog(Layout layout) {
-		super(COLUMNS);
+		super((layout == Layout.PARTITIONED) ? PARTITIONED : "dev/idempotency/jdbc/postgresql", COLUMNS, DATABASE,
+				ValueTypes.STANDARD);
 		this.layout = layout;
-	}
-
-	@Override
-	String migrations() {
-		return (this.layout == Layout.PARTITIONED) ? PARTITIONED : "dev/idempotency/jdbc/postgresql";
 	}
 
 	private Object[] functions(TableName table) {
@@ -141,10 +139,6 @@ final class PostgresCatalog extends Catalog {
 		return layout.name().toLowerCase(Locale.ROOT);
 	}
 
-	private static @Nullable String ask(Connection connection, String sql, Parameters parameters) throws SQLException {
-		return SqlStatement.of(sql).first(connection, parameters, (row) -> row.getString(1)).orElse(null);
-	}
-
 	@Override
 	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) throws SQLException {
 		List<String> objects = new ArrayList<>();
@@ -153,104 +147,70 @@ final class PostgresCatalog extends Catalog {
 			objects.add(required.name());
 			privileges.add(privilege);
 		}));
-		Lacking lacking = lacking(connection, PRIVILEGES,
+		require(connection, PRIVILEGES,
 				name(table).with("objects", "text", objects.toArray())
 					.with("privileges", "text", privileges.toArray())
-					.with("functions", "text", functions(table)));
-		if (lacking != null) {
-			throw new IdempotencyConfigurationException("The database user '" + lacking.user()
-					+ "' lacks privileges that the idempotency store or the outbox needs: " + lacking.privileges()
-					+ ".", "Run this as the owner of the table: " + lacking.grants());
-		}
+					.with("functions", "text", functions(table)),
+				(row) -> new IdempotencyConfigurationException("The database user '" + row.getString(1)
+						+ "' lacks privileges that the idempotency store or the outbox needs: " + row.getString(2)
+						+ ".", "Run this as the owner of the table: " + row.getString(3)));
 	}
 
 	@Override
 	void requireMaintenance(Connection connection, TableName table) throws SQLException {
-		Lacking lacking = lacking(connection, MAINTENANCE, name(table));
-		if (lacking != null) {
-			throw new IdempotencyConfigurationException(
-					"The database user '" + lacking.user() + "' cannot create and drop partitions of '" + table.table()
-							+ "': it lacks " + lacking.privileges() + ".",
-					"Run this as the owner of the table: " + lacking.grants()
-							+ " Or set 'idempotency.cleanup.enabled' to 'false' here, and let an instance with the owner's "
-							+ "user clean up.");
-		}
+		require(connection, MAINTENANCE, name(table),
+				(row) -> new IdempotencyConfigurationException(
+						"The database user '" + row.getString(1) + "' cannot create and drop partitions of '"
+								+ table.table() + "': it lacks " + row.getString(2) + ".",
+						"Run this as the owner of the table: " + row.getString(3)
+								+ " Or set 'idempotency.cleanup.enabled' to 'false' here, and let an instance with the "
+								+ "owner's user clean up."));
 	}
 
-	private static @Nullable Lacking lacking(Connection connection, String sql, Parameters parameters)
-			throws SQLException {
-		return SqlStatement.of(sql)
-			.first(connection, parameters, (row) -> new Lacking(row.getString(1), row.getString(2), row.getString(3)))
-			.orElse(null);
+	private void require(Connection connection, String sql, Parameters parameters,
+			RowReader<@Nullable IdempotencyConfigurationException> problem) throws SQLException {
+		IdempotencyConfigurationException found = first(connection, sql, parameters, problem).orElse(null);
+		if (found != null) {
+			throw found;
+		}
 	}
 
 	// Without the privilege, Flyway tries for seconds to create its history table.
 	@Override
 	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
+		require(connection, MIGRATION, name(table).with("history", table.historyTable()),
+				(row) -> migrationProblem(row, table, scripts));
+	}
+
+	private static @Nullable IdempotencyConfigurationException migrationProblem(ResultSet row, TableName table,
+			String scripts) throws SQLException {
+		String user = row.getString(1);
+		String quotedUser = row.getString(2);
 		String schema = table.schemaName();
-		MigrationRights rights = SqlStatement.of(MIGRATION)
-			.first(connection, name(table).with("history", table.historyTable()),
-					(row) -> new MigrationRights(row.getString(1), row.getString(2), row.getBoolean(3),
-							row.getBoolean(4), row.getBoolean(5)))
-			.orElseThrow();
 		if (schema == null) {
-			throw new IdempotencyConfigurationException(
-					"The database user '" + rights.user() + "' has no schema for the table '" + table + "'.",
-					"Run GRANT USAGE, CREATE on a schema of its search path TO " + rights.quotedUser()
+			return new IdempotencyConfigurationException(
+					"The database user '" + user + "' has no schema for the table '" + table + "'.",
+					"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
 							+ "; or put the schema before the name of the table.");
 		}
-		if (!rights.hasSchema()) {
-			throw new IdempotencyConfigurationException(
+		if (!row.getBoolean("has_schema")) {
+			return new IdempotencyConfigurationException(
 					"The schema '" + schema + "' of the table '" + table + "' does not exist.",
 					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
 		}
-		if (!rights.sufficient() && rights.hasHistory()) {
-			throw new IdempotencyConfigurationException(
-					"The database user '" + rights.user() + "' may not migrate the table '" + table.table()
-							+ "': it cannot read its history '" + table.historyTable() + "'.",
-					"Migrate" + otherWaysToMigrate(scripts));
+		if (row.getBoolean("sufficient")) {
+			return null;
 		}
-		if (!rights.sufficient()) {
-			throw new IdempotencyConfigurationException(
-					"The database user '" + rights.user() + "' may not create the table '" + table.table()
-							+ "' in the schema '" + schema + "'.",
-					"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + rights.quotedUser() + "; or migrate"
-							+ otherWaysToMigrate(scripts));
-		}
-	}
-
-	@Override
-	String databaseIdentity(Connection connection) throws SQLException {
-		return String.valueOf(ask(connection, DATABASE, Parameters.none()));
-	}
-
-	private static Parameters name(TableName table) {
-		return Parameters.of("schema", table.schemaName()).with("name", table.table());
-	}
-
-	/**
-	 * The privileges that the user lacks.
-	 *
-	 * @param user the user
-	 * @param privileges the privileges
-	 * @param grants the statements that grant them
-	 */
-	private record Lacking(String user, String privileges, String grants) {
-
-	}
-
-	/**
-	 * The rights of the user to run migrations.
-	 *
-	 * @param user the user
-	 * @param quotedUser the user as an identifier in SQL
-	 * @param hasSchema whether the schema exists
-	 * @param sufficient whether the user may run the migrations
-	 * @param hasHistory whether the history table exists
-	 */
-	private record MigrationRights(String user, String quotedUser, boolean hasSchema, boolean sufficient,
-			boolean hasHistory) {
-
+		return row.getBoolean("has_history")
+				? new IdempotencyConfigurationException(
+						"The database user '" + user + "' may not migrate the table '" + table.table()
+								+ "': it cannot read its history '" + table.historyTable() + "'.",
+						"Migrate" + otherWaysToMigrate(scripts))
+				: new IdempotencyConfigurationException(
+						"The database user '" + user + "' may not create the table '" + table.table()
+								+ "' in the schema '" + schema + "'.",
+						"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + quotedUser + "; or migrate"
+								+ otherWaysToMigrate(scripts));
 	}
 
 }

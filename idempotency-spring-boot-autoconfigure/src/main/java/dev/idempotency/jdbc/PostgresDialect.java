@@ -51,6 +51,20 @@ final class PostgresDialect implements Dialect {
 			SELECT pg_try_advisory_xact_lock(hashtext('dev.idempotency.cleanup'), hashoid('%1$s'::regclass)),
 			  set_config('idle_in_transaction_session_timeout', :silence, true)""";
 
+	// now(), because the index cannot be used with clock_timestamp(). Only in a single
+	// table is the place of a row unique.
+	private static final String DELETION = """
+			WITH batch AS MATERIALIZED (
+			  SELECT %4$s FROM %1$s WHERE %2$s <= now() - :patience::bigint * interval '1 ms'
+			    AND %2$s >= coalesce(:reached::timestamptz, '-infinity')%3$s
+			  ORDER BY %2$s LIMIT :limit FOR UPDATE SKIP LOCKED),
+			gone AS (DELETE FROM %1$s WHERE %4$s = ANY (ARRAY(SELECT %4$s FROM batch)) RETURNING %2$s)
+			SELECT count(*), max(%2$s) FROM gone""";
+
+	private static final String BACKLOG = """
+			SELECT (extract(epoch FROM clock_timestamp() - %2$s) * 1000)::bigint
+			FROM %1$s WHERE %2$s <= now()%3$s ORDER BY %2$s LIMIT 1""";
+
 	private static final boolean DRIVER = ClassUtils.isPresent("org.postgresql.core.BaseConnection",
 			PostgresDialect.class.getClassLoader());
 
@@ -62,7 +76,7 @@ final class PostgresDialect implements Dialect {
 
 	@Override
 	public RecordSql records(TableName table, Duration lockWait) {
-		return (this.layout == Layout.PARTITIONED) ? PartitionedRecordSql.of(table, lockWait)
+		return (this.layout == Layout.PARTITIONED) ? new PartitionedRecordSql(table, lockWait)
 				: PostgresRecordSql.single(table, lockWait);
 	}
 
@@ -87,57 +101,33 @@ final class PostgresDialect implements Dialect {
 	}
 
 	@Override
-	public String readCommitted() {
-		return "SET TRANSACTION ISOLATION LEVEL READ COMMITTED";
-	}
-
-	// The statements for PostgreSQL return a row instead.
-	@Override
-	public boolean isDuplicate(SQLException error) {
-		return false;
+	public SqlStatement deletion(TableName table, String time, String condition) {
+		return SqlStatement
+			.of(DELETION.formatted(table, time, condition, (this.layout == Layout.SINGLE) ? "ctid" : "id"));
 	}
 
 	@Override
-	public boolean isContention(SQLException error) {
-		String state = error.getSQLState();
-		if (CANCELLED.equals(state)) {
-			return !DRIVER || Driver.waitedForRow(error);
-		}
-		return state != null
-				&& (CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && state.equals(PARTITION_GONE)));
-	}
-
-	// The error of a connection that its pool has closed has no state.
-	@Override
-	public boolean isOutage(SQLException error) {
-		String state = error.getSQLState();
-		return state == null || OUTAGE.stream().anyMatch(state::startsWith);
+	public SqlStatement backlog(TableName table, String time, String condition) {
+		return SqlStatement.of(BACKLOG.formatted(table, time, condition));
 	}
 
 	@Override
-	public boolean isDenied(SQLException error) {
-		return DENIED.equals(error.getSQLState());
-	}
-
-	@Override
-	public boolean isPermanent(SQLException error) {
-		return READ_ONLY.equals(error.getSQLState()) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
-				: Dialect.super.isPermanent(error);
-	}
-
-	@Override
-	public boolean isLocked(SQLException error) {
-		return LOCK_NOT_AVAILABLE.equals(error.getSQLState());
-	}
-
-	@Override
-	public boolean isIsolation(SQLException error) {
-		return ISOLATION.equals(error.getSQLState());
-	}
-
-	@Override
-	public boolean isAborted(SQLException error) {
-		return ABORTED.equals(error.getSQLState());
+	public boolean is(Problem problem, SQLException error) {
+		String state = String.valueOf(error.getSQLState());
+		return switch (problem) {
+			case CONTENTION -> CANCELLED.equals(state) ? !DRIVER || Driver.waitedForRow(error)
+					: CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && PARTITION_GONE.equals(state));
+			// The error of a connection that its pool has closed has no state.
+			case OUTAGE -> error.getSQLState() == null || OUTAGE.stream().anyMatch(state::startsWith);
+			case DENIED -> DENIED.equals(state);
+			case PERMANENT -> READ_ONLY.equals(state) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
+					: Problem.isPermanent(state);
+			case LOCKED -> LOCK_NOT_AVAILABLE.equals(state);
+			case ISOLATION -> ISOLATION.equals(state);
+			case ABORTED -> ABORTED.equals(state);
+			// The statements return a row instead of the error of a duplicate.
+			case DUPLICATE, TRANSACTION_ENDED, REPEATABLE -> false;
+		};
 	}
 
 	@Override

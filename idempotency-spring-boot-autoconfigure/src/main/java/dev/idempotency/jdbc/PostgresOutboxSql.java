@@ -130,18 +130,6 @@ final class PostgresOutboxSql extends OutboxSql {
 			    FROM unnest(:lanes) AS u(lane) OFFSET 0) l CROSS JOIN LATERAL (%2$s) r) s
 			WHERE s.ahead IS NULL OR s.ahead < 16777216 ORDER BY s.position""";
 
-	private static final String DELETE = """
-			WITH batch AS MATERIALIZED (
-			  SELECT id FROM %1$s WHERE published_at <= now() - :patience::bigint * interval '1 ms'
-			    AND published_at >= coalesce(:reached::timestamptz, '-infinity')
-			  ORDER BY published_at LIMIT :limit FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM %1$s WHERE id = ANY (ARRAY(SELECT id FROM batch)) RETURNING published_at)
-			SELECT count(*), max(published_at) FROM gone""";
-
-	private static final String BACKLOG = """
-			SELECT (extract(epoch FROM clock_timestamp() - published_at) * 1000)::bigint
-			FROM %1$s WHERE published_at IS NOT NULL ORDER BY published_at LIMIT 1""";
-
 	private static final String IN_PUBLICATION = """
 			SELECT EXISTS (SELECT FROM pg_publication_tables p JOIN pg_namespace n ON n.nspname = p.schemaname
 			  JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = p.tablename WHERE c.oid = '%s'::regclass)""";
@@ -163,16 +151,15 @@ final class PostgresOutboxSql extends OutboxSql {
 	private final String channel;
 
 	PostgresOutboxSql(TableName table) {
-		super(table, "postgresql-outbox", claims(table, SOME, FIRST), claims(table, SOME_OF_OTHERS, FIRST_OF_OTHERS),
-				DELETE, BACKLOG);
+		super(table, "postgresql-outbox", claims(table, SOME, FIRST), claims(table, SOME_OF_OTHERS, FIRST_OF_OTHERS));
 		this.channel = table.table();
 	}
 
 	private static Claims claims(TableName table, String some, String first) {
-		String rows = first.formatted(table, due(table, SAME_KEY, LANE_HAS_REFUSED),
-				columns(table, SAME_KEY, LANE_HAS_REFUSED), MARK, RETRIED);
+		String rows = first.formatted(table, due(table, SAME_KEY, LANE_HAS_REFUSED, ""),
+				columns(table, SAME_KEY, LANE_HAS_REFUSED, ""), MARK, RETRIED);
 		return new Claims(
-				lockLanes(table, LIMITS, some.formatted(table, due(table, SAME_KEY, "TRUE"), "", MARK, RETRIED)),
+				lockLanes(table, LIMITS, some.formatted(table, due(table, SAME_KEY, "TRUE", ""), "", MARK, RETRIED)),
 				ROWS.formatted(table, rows));
 	}
 
@@ -184,11 +171,6 @@ final class PostgresOutboxSql extends OutboxSql {
 	@Override
 	String status() {
 		return STATUS.formatted(table(), MARK, PENDING, RETRIED);
-	}
-
-	@Override
-	int limit(int all, int lanes) {
-		return (all + lanes - 1) / lanes;
 	}
 
 	@Override

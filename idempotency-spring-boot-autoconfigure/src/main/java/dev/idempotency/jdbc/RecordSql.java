@@ -14,7 +14,30 @@ import org.springframework.util.Assert;
  * The statements for the operator read a part of the index on {@code expires_at}, because
  * no column that a completion changes is indexed. They change single records by their id.
  */
-final class RecordSql {
+class RecordSql {
+
+	// A record is free when it failed or its lease or retention has expired. The version
+	// that completed last keeps lower ones out for its retention, whatever the state is,
+	// and lets a higher one in. Without a version, the first condition is null.
+	// Arguments:
+	// the qualifier of the record, the requested version, the time.
+	static final String FREE = """
+			(CASE WHEN %1$sdecided_version >= %2$s THEN %1$sstate = 'C' AND %1$sexpires_at <= %3$s
+			      ELSE %1$sstate = 'F' OR (%1$sstate = 'P' AND %1$slease_until <= %3$s)
+			        OR (%1$sstate = 'C' AND (%1$sexpires_at <= %3$s OR %2$s IS NOT NULL)) END)""";
+
+	// Argument: the time until the end of the lease.
+	static final String ANSWER = """
+			r.state AS outcome, r.fence, r.attempt, r.fingerprint, r.result, %1$s AS left_ms, r.decided_version""";
+
+	// Arguments: whether the record is free, whether it is the caller's, the time until
+	// the end of the lease, the record.
+	static final String LOOK_UP = """
+			SELECT CASE WHEN %1$s OR %2$s THEN 'A' ELSE r.state END AS outcome,
+			  CASE WHEN %2$s OR NOT %1$s THEN r.fence ELSE r.fence + 1 END AS fence,
+			  CASE WHEN %2$s OR NOT %1$s THEN r.attempt WHEN r.state = 'C' THEN 1 ELSE r.attempt + 1 END AS attempt,
+			  r.fingerprint, r.result, %3$s AS left_ms, r.decided_version
+			FROM %4$s""";
 
 	static final String RECORD = """
 			id, state, fence, attempt, lease_until, created_at, expires_at, completed_at, error_type, error_message,
@@ -70,11 +93,6 @@ final class RecordSql {
 	private final ValueTypes types;
 
 	// Create the statements that are the same in all databases.
-	RecordSql(TableName table, String now) {
-		this(table, now, "\"key\"", "character varying", ValueTypes.STANDARD);
-	}
-
-	// Create the statements that are the same in all databases.
 	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
 		this.types = types;
 		add(Name.FIND_ALL, FIND_ALL.formatted(table));
@@ -89,22 +107,12 @@ final class RecordSql {
 		add(Name.STATE, "SELECT state FROM %1$s WHERE id = :id".formatted(table));
 	}
 
-	RecordSql add(Name name, String... texts) {
+	final void add(Name name, String... texts) {
 		this.statements.put(name, Arrays.stream(texts).map(this::statement).toList());
-		return this;
 	}
 
-	// Add a statement that may wait for a lock, or replace it.
-	RecordSql add(Name name, StatementLimit limit, String... texts) {
-		add(name, texts);
-		this.statements.computeIfPresent(name,
-				(known, added) -> added.stream().map((statement) -> statement.limitedBy(limit)).toList());
-		return this;
-	}
-
-	RecordSql add(Name name, SqlStatement... added) {
+	final void add(Name name, SqlStatement... added) {
 		this.statements.put(name, List.of(added));
-		return this;
 	}
 
 	SqlStatement statement(String text) {
@@ -131,8 +139,10 @@ final class RecordSql {
 
 	/**
 	 * The names of the statements. Those for one record have the parameters {@code id},
-	 * {@code scope}, {@code key}, {@code token}, {@code fingerprint}, {@code lease} and
-	 * {@code retention} of a claim and the additional ones that are listed here.
+	 * {@code scope}, {@code key}, {@code token}, {@code fingerprint}, {@code lease},
+	 * {@code retention}, {@code state}, {@code fence}, {@code attempt},
+	 * {@code error_type} and {@code error_message} of a claim and the additional ones
+	 * that are listed here.
 	 * <p>
 	 * Those for several records have arrays of equal length under the same names. They
 	 * lock records in the order of their ids, so that two batches never block each other.
@@ -188,8 +198,8 @@ final class RecordSql {
 		// Absent if one statement cannot do both.
 		COMPLETE_AND_CLAIM,
 
-		// Records one failure for several claims. Parameters 'type' and 'message',
-		// one value each.
+		// Records one failure for several claims. Parameters 'error_type' and
+		// 'error_message', one value each.
 		FAIL_ALL,
 
 		RELEASE_ALL,
@@ -197,11 +207,10 @@ final class RecordSql {
 		RENEW_ALL,
 
 		// Inserts a claim or renews it, and changes or returns a row if it did.
-		// Parameters 'fence' and 'attempt'.
 		RESTORE,
 
-		// Records one failure for several keys that are free and returns their ids.
-		// Parameters 'type' and 'message', one value each. The last statement is run
+		// Records one failure for several keys that are free. Parameters and columns as
+		// for CLAIM_ALL, with the state 'F' and the failure. The last statement is run
 		// for each key if a concurrent transaction makes the first one fail.
 		NOTE_FAILURES,
 
@@ -222,16 +231,6 @@ final class RecordSql {
 
 		// Reads records. Parameter 'id', the ids.
 		FIND_ALL,
-
-		// Deletes a batch of expired records. Parameters: 'patience', the time in
-		// milliseconds since which they have expired at least; 'reached', the expiry
-		// of the last row of the previous batch; 'limit'. Columns: the number of
-		// deleted records, the expiry of the last one.
-		DELETE_EXPIRED,
-
-		// Reads the time in milliseconds since the oldest expired record
-		// has expired.
-		BACKLOG,
 
 		// Finds the last record that an operator's call may read: no row if there
 		// are no more records. Parameters 'before', 'beforeid' and 'others', the

@@ -32,7 +32,7 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	// The name of a schema can contain a colon, so quoted identifiers are skipped. The
 	// lookbehind excludes casts, which have two colons.
-	private static final Pattern NAME = Pattern.compile("\"[^\"]*\"|`[^`]*`|(?<!:):([a-z]+)");
+	private static final Pattern NAME = Pattern.compile("\"[^\"]*\"|`[^`]*`|(?<!:):([a-z_]+)");
 
 	static SqlStatement of(String text) {
 		return of(text, ValueTypes.STANDARD);
@@ -110,17 +110,10 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		}
 	}
 
+	// Run a statement that returns at most one row.
 	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
-		if (this.answer != null) {
-			execute(connection, parameters);
-			return this.answer.read().first(connection, parameters, reader);
-		}
-		try (PreparedStatement statement = prepare(connection, parameters);
-				StatementLimit.Running running = limit(statement);
-				ResultSet rows = rows(statement)) {
-			check(running);
-			return rows.next() ? Optional.ofNullable(reader.read(rows)) : Optional.empty();
-		}
+		List<T> rows = query(connection, parameters, reader);
+		return rows.isEmpty() ? Optional.empty() : Optional.ofNullable(rows.get(0));
 	}
 
 	// The driver of MySQL accepts no INSERT in executeQuery(), even if it returns rows.
@@ -153,16 +146,16 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		}
 	}
 
-	void batch(Connection connection, List<Parameters> batch) throws SQLException {
+	int[] batch(Connection connection, List<Parameters> batch) throws SQLException {
 		if (batch.isEmpty()) {
-			return;
+			return new int[0];
 		}
 		try (PreparedStatement statement = connection.prepareStatement(this.sql)) {
 			for (Parameters parameters : batch) {
 				bind(statement, connection, parameters);
 				statement.addBatch();
 			}
-			statement.executeBatch();
+			return statement.executeBatch();
 		}
 	}
 

@@ -25,6 +25,9 @@ record TableName(@Nullable String schema, String table) {
 	// Excludes characters that could end the name, a string or a format.
 	private static final Pattern QUOTED = Pattern.compile("\"[^\"'`%$\\\\{}\\x00-\\x1f]{1,63}\"");
 
+	// What follows the name of a table in that of the history of its migrations.
+	static final String HISTORY = "_schema_history";
+
 	TableName {
 		String name = (schema != null) ? schema + "." + table : table;
 		check(table, name);
@@ -81,7 +84,7 @@ record TableName(@Nullable String schema, String table) {
 	}
 
 	String historyTable() {
-		return this.table + "_schema_history";
+		return this.table + HISTORY;
 	}
 
 	@Override

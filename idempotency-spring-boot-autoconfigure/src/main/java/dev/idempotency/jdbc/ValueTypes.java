@@ -24,11 +24,6 @@ interface ValueTypes {
 		}
 
 		@Override
-		public Object id(UUID id) {
-			return id;
-		}
-
-		@Override
 		public @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
 			return row.getObject(column, UUID.class);
 		}
@@ -42,9 +37,6 @@ interface ValueTypes {
 
 	// The value of a parameter.
 	@Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException;
-
-	// The value of a UUID.
-	Object id(UUID id);
 
 	@Nullable UUID uuid(ResultSet row, String column) throws SQLException;
 

@@ -91,11 +91,7 @@ class OutboxMarkTests {
 	}
 
 	private void insert(Connection connection, OutboxRow row) throws SQLException {
-		try (PreparedStatement statement = connection
-			.prepareStatement(OutboxRowMapper.insert(new PostgresOutboxSql(TableName.of(TABLE)), false))) {
-			OutboxRowMapper.bind(statement, row, ValueTypes.STANDARD);
-			statement.executeUpdate();
-		}
+		OutboxRowMapper.insert(this.sql, false).update(connection, OutboxRowMapper.parameters(row));
 	}
 
 	private void send(String key, String id) throws SQLException {

@@ -5,10 +5,12 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -212,6 +214,24 @@ class OutboxPlanTests {
 		assertThat(blocks(all.rows(), parameters())).isLessThan(FEW);
 		// The statement costs one index lookup for each blocker.
 		assertThat(blocks(this.sql.unblock(), Parameters.of("limit", 1000))).isLessThan(30 * KEYS);
+	}
+
+	// A server in FIPS mode refuses md5().
+	@Test
+	void neitherIndexesNorStatementsUseMd5() {
+		List<String> indexes = this.database.jdbc()
+			.queryForList("SELECT indexdef FROM pg_indexes WHERE tablename = 'idempotency_outbox'", String.class);
+		assertThat(indexes).hasSizeGreaterThan(5).noneMatch((index) -> index.contains("md5"));
+		assertThat(this.sql.claims(Set.of()).toString()).doesNotContain("md5");
+	}
+
+	@Test
+	void vacuumAlwaysCleansTheIndexes() {
+		assertThat(this.database.jdbc()
+			.queryForObject(
+					"SELECT array_to_string(reloptions, ',') FROM pg_class WHERE relname = 'idempotency_outbox'",
+					String.class))
+			.contains("vacuum_index_cleanup=on", "autovacuum_vacuum_threshold=5000");
 	}
 
 	private static int compared(JsonNode plan) {

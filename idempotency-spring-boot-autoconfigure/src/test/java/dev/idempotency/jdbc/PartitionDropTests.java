@@ -33,8 +33,6 @@ import static org.awaitility.Awaitility.await;
  */
 class PartitionDropTests {
 
-	private static final Duration CLEANUP_TIMEOUT = Duration.ofSeconds(30);
-
 	private TestDatabase database;
 
 	private JdbcIdempotencyStore store;
@@ -52,7 +50,7 @@ class PartitionDropTests {
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
 		this.partitions = new PartitionMaintenance(
 				new JdbcExecutor(this.database.pool(), new PostgresDialect(Layout.PARTITIONED)),
-				TableName.of(TestDatabase.TABLE), TestDatabase.PARTITION_INTERVAL, CLEANUP_TIMEOUT);
+				TableName.of(TestDatabase.TABLE), TestDatabase.PARTITION_INTERVAL);
 		// The single table of the first version.
 		this.partitions.drop();
 	}

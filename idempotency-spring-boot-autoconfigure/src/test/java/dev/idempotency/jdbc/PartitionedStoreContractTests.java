@@ -28,7 +28,7 @@ class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContrac
 		}
 		PartitionMaintenance partitions = new PartitionMaintenance(
 				new JdbcExecutor(database.pool(), new PostgresDialect(Layout.PARTITIONED)),
-				TableName.of(TestDatabase.TABLE), Duration.ofMillis(500), TestDatabase.TIMEOUT);
+				TableName.of(TestDatabase.TABLE), Duration.ofMillis(500));
 		Thread rotation = new Thread(() -> rotate(partitions));
 		rotation.setDaemon(true);
 		rotation.start();

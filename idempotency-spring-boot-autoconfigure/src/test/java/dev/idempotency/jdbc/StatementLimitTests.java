@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
+import dev.idempotency.jdbc.Dialect.Problem;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -68,8 +69,8 @@ class StatementLimitTests {
 
 	private static void assertUnknown(ThrowingCallable statement) {
 		assertThatExceptionOfType(SQLException.class).isThrownBy(statement)
-			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).isOutage(ex)).isTrue())
-			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).isContention(ex)).isFalse());
+			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).is(Problem.OUTAGE, ex)).isTrue())
+			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).is(Problem.CONTENTION, ex)).isFalse());
 	}
 
 	// The lock is released at about the moment of the cancellation. A cancellation that
