@@ -73,8 +73,6 @@ public final class IdempotencyEndpoint {
 
 	private static final int MAX_MARKS = 10_000;
 
-	private static final int MAX_BULK_LIMIT = IdempotencyRecords.WINDOW;
-
 	private final Map<String, IdempotencyAdmin> admins;
 
 	private final Show showValues;
@@ -215,7 +213,7 @@ public final class IdempotencyEndpoint {
 				Selection selection = new Selection(scope, Objects.requireNonNullElse(keyPrefix, ""),
 						(createdFrom != null) ? createdFrom.toInstant() : null,
 						(createdBefore != null) ? createdBefore.toInstant() : null);
-				int size = WebResponses.limit(limit, MAX_LIMIT, 1, MAX_BULK_LIMIT);
+				int size = WebResponses.limit(limit, MAX_LIMIT, 1, IdempotencyRecords.WINDOW);
 				yield Evicted.of(selection, dryRun, dryRun ? admin.countEvictable(selection, forced, size, after)
 						: admin.evictAll(selection, forced, size, after, requestedBy));
 			}

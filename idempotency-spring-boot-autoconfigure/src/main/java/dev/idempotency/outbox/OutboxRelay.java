@@ -47,7 +47,13 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
 
+	private final OutboxStore store;
+
 	private final Settings settings;
+
+	private final List<OutboxObserver> observers;
+
+	private final Outage outage;
 
 	private final Worker worker;
 
@@ -63,14 +69,14 @@ public final class OutboxRelay extends OutboxLoop {
 	public OutboxRelay(OutboxStore store, OutboxPublisher publisher, Settings settings,
 			List<OutboxObserver> observers) {
 		super("idempotency-outbox-relay", settings.stopTimeout().plus(settings.sendTimeout()).plus(GRACE));
+		this.store = store;
 		this.settings = settings;
-		List<OutboxObserver> notified = List.copyOf(observers);
+		this.observers = List.copyOf(observers);
+		this.outage = new Outage(store.table(), settings::backOff);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
-		Outage outage = new Outage(store.table(), settings::backOff);
-		this.helper = (other != null) ? new Helper(store, other, settings, notified, outage, this::wakeUp) : null;
-		this.worker = new Worker(store, publisher, settings, notified, outage,
-				(this.helper != null) ? this.helper::help : (backlog) -> {
-				});
+		this.helper = (other != null) ? new Helper(other) : null;
+		this.worker = new Worker(publisher, (this.helper != null) ? this.helper::help : (backlog) -> {
+		});
 	}
 
 	/**
@@ -193,51 +199,39 @@ public final class OutboxRelay extends OutboxLoop {
 	 * Makes the rounds of one thread of a relay: it claims messages, publishes them and
 	 * records the outcomes. It pauses while the broker or the database is unavailable.
 	 */
-	private static final class Worker {
-
-		private final OutboxStore store;
+	private final class Worker {
 
 		private final OutboxPublisher publisher;
 
-		private final Settings settings;
-
-		private final List<OutboxObserver> observers;
-
 		private final Consumer<Boolean> backlog;
 
-		private final UnavailableTopics topics;
+		private final UnavailableTopics topics = new UnavailableTopics(OutboxRelay.this.store.table(),
+				System::nanoTime);
 
 		private final RefusingTopics refusing = new RefusingTopics();
 
-		private final Outage outage;
-
-		Worker(OutboxStore store, OutboxPublisher publisher, Settings settings, List<OutboxObserver> observers,
-				Outage outage, Consumer<Boolean> backlog) {
-			this.store = store;
+		Worker(OutboxPublisher publisher, Consumer<Boolean> backlog) {
 			this.publisher = publisher;
-			this.settings = settings;
-			this.observers = observers;
 			this.backlog = backlog;
-			this.topics = new UnavailableTopics(store.table(), System::nanoTime);
-			this.outage = outage;
 		}
 
 		Duration round(Predicate<List<ClaimedRow>> wanted) {
 			long start = System.nanoTime();
-			Duration left = this.outage.left();
+			Duration left = OutboxRelay.this.outage.left();
 			if (left.compareTo(Duration.ZERO) > 0) {
 				return left;
 			}
-			OutboxRound round = new OutboxRound(this.publisher, this.settings, this.topics, this.refusing);
-			try (OutboxStore.Claim claim = this.store.claim(this.outage.isOn() ? 1 : this.settings.batchSize(),
+			OutboxRound round = new OutboxRound(this.publisher, OutboxRelay.this.settings, this.topics, this.refusing);
+			try (OutboxStore.Claim claim = OutboxRelay.this.store.claim(
+					OutboxRelay.this.outage.isOn() ? 1 : OutboxRelay.this.settings.batchSize(),
 					this.topics.excluded())) {
 				List<ClaimedRow> rows = claim.rows();
-				this.backlog.accept(rows.size() > this.settings.batchSize() / 2);
+				this.backlog.accept(rows.size() > OutboxRelay.this.settings.batchSize() / 2);
 				if (rows.isEmpty()) {
 					return pauseWithoutMessages(start);
 				}
 				if (!wanted.test(rows)) {
-					return this.settings.pollInterval();
+					return OutboxRelay.this.settings.pollInterval();
 				}
 				round.run(rows);
 				claim.settle(round.published().stream().map(OutboxRun.Ack::claimed).toList(), round.failures());
@@ -245,10 +239,10 @@ public final class OutboxRelay extends OutboxLoop {
 			catch (InterruptedException ex) {
 				// The loop clears the flag when it pauses.
 				Thread.currentThread().interrupt();
-				return this.settings.pollInterval();
+				return OutboxRelay.this.settings.pollInterval();
 			}
 			catch (RuntimeException ex) {
-				return this.outage.ofDatabase(start, ex);
+				return OutboxRelay.this.outage.ofDatabase(start, ex);
 			}
 			// An observer may need the connection that the claim has returned.
 			report(round);
@@ -260,27 +254,27 @@ public final class OutboxRelay extends OutboxLoop {
 		}
 
 		private Duration pauseWithoutMessages(long start) {
-			if (this.outage.isOfBroker()) {
+			if (OutboxRelay.this.outage.isOfBroker()) {
 				// The messages are excluded or held by another relay, so the broker
 				// has still not answered.
 				this.topics.retryAll();
-				return this.outage.pause();
+				return OutboxRelay.this.outage.pause();
 			}
-			this.outage.end(start);
-			return this.topics.pause(this.settings.pollInterval());
+			OutboxRelay.this.outage.end(start);
+			return this.topics.pause(OutboxRelay.this.settings.pollInterval());
 		}
 
 		private Duration pauseAfter(OutboxRound round, long start) {
-			if (!round.isAnyMessageSent() && this.outage.isOfBroker()) {
+			if (!round.isAnyMessageSent() && OutboxRelay.this.outage.isOfBroker()) {
 				// A row that cannot be decoded shows nothing about the broker.
 				return Duration.ZERO;
 			}
 			Set<String> unavailable = topics(round.unavailable());
 			if (round.outage() == null) {
-				this.outage.end(start);
+				OutboxRelay.this.outage.end(start);
 			}
 			else if (!this.topics.explain(unavailable)) {
-				return this.outage.ofBroker(start, round.outage());
+				return OutboxRelay.this.outage.ofBroker(start, round.outage());
 			}
 			this.topics.update(topics(round.published()), unavailable);
 			return Duration.ZERO;
@@ -306,8 +300,8 @@ public final class OutboxRelay extends OutboxLoop {
 				}
 				else {
 					logger.warn("The broker has refused the " + claimed.row() + " " + failure.attempts()
-							+ " times; it is retried, and becomes a dead letter after " + this.settings.maxAttempts()
-							+ " refusals", failure.error());
+							+ " times; it is retried, and becomes a dead letter after "
+							+ OutboxRelay.this.settings.maxAttempts() + " refusals", failure.error());
 				}
 				report(OutboxRun.Ack.of(claimed, failure.error()),
 						dead ? PublishOutcome.DEAD_LETTER : PublishOutcome.REFUSED);
@@ -315,7 +309,7 @@ public final class OutboxRelay extends OutboxLoop {
 		}
 
 		private void report(OutboxRun.Ack ack, PublishOutcome outcome) {
-			Observers.notify(this.observers,
+			Observers.notify(OutboxRelay.this.observers,
 					(observer) -> observer.attempted(ack.claimed().row(), outcome, ack.elapsed()));
 		}
 
@@ -325,14 +319,12 @@ public final class OutboxRelay extends OutboxLoop {
 	 * The second thread. It makes rounds while they find many messages, and then waits
 	 * until the first thread has a backlog again.
 	 */
-	private static final class Helper extends OutboxLoop {
+	private final class Helper extends OutboxLoop {
 
 		// With one hot key, only one thread finds messages.
 		private static final int MAX_SKIPPED = 64;
 
 		private final Worker worker;
-
-		private final Runnable relay;
 
 		private volatile boolean wanted;
 
@@ -346,12 +338,9 @@ public final class OutboxRelay extends OutboxLoop {
 
 		private int skip;
 
-		Helper(OutboxStore store, OutboxPublisher publisher, Settings settings, List<OutboxObserver> observers,
-				Outage outage, Runnable relay) {
-			super("idempotency-outbox-relay-2", settings.sendTimeout().plus(GRACE));
-			this.relay = relay;
-			this.worker = new Worker(store, publisher, settings, observers, outage,
-					(backlog) -> this.backlog = backlog);
+		Helper(OutboxPublisher publisher) {
+			super("idempotency-outbox-relay-2", OutboxRelay.this.settings.sendTimeout().plus(GRACE));
+			this.worker = new Worker(publisher, (backlog) -> this.backlog = backlog);
 		}
 
 		// A new backlog may have other keys than the previous one.
@@ -382,7 +371,7 @@ public final class OutboxRelay extends OutboxLoop {
 				return Duration.ZERO;
 			}
 			// The first thread may have skipped messages behind those of this round.
-			this.relay.run();
+			OutboxRelay.this.wakeUp();
 			return UNTIL_WOKEN;
 		}
 

@@ -2,11 +2,11 @@ package dev.idempotency.outbox;
 
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
@@ -62,8 +62,7 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	}
 
 	OutboxRow withHeaders(List<OutboxMessage.Header> added) {
-		List<OutboxMessage.Header> extended = new ArrayList<>(this.headers);
-		extended.addAll(added);
+		List<OutboxMessage.Header> extended = Stream.concat(this.headers.stream(), added.stream()).toList();
 		return new OutboxRow(this.id, this.topic, this.key, this.payload, extended, this.idempotencyKey,
 				this.aggregateType, this.aggregateId, this.type);
 	}

@@ -110,14 +110,12 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		this.partitions.clear();
 		this.failure = null;
 		try {
-			if (this.broken || this.abandoned || this.pending.get() > 0) {
-				this.producer.renew();
+			boolean replaced = this.broken || this.abandoned || this.pending.get() > 0;
+			this.producer.renew(replaced);
+			if (replaced) {
 				this.pending = new AtomicInteger();
 				this.broken = false;
 				this.abandoned = false;
-			}
-			else {
-				this.producer.renewIfSwitched();
 			}
 			this.producer.beginRound();
 		}

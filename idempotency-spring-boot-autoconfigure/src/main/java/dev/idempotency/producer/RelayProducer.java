@@ -83,13 +83,7 @@ final class RelayProducer {
 	}
 
 	private void configure(Map<String, Object> current) {
-		this.configuration = configuration(current);
-		int size = Integer.parseInt(String.valueOf(this.configuration.get(ProducerConfig.BATCH_SIZE_CONFIG)));
-		this.batchSize = Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
-	}
-
-	private Map<String, Object> configuration(Map<String, Object> application) {
-		Map<String, Object> configuration = new HashMap<>(application);
+		Map<String, Object> configuration = new HashMap<>(current);
 		configuration.remove(ProducerConfig.TRANSACTIONAL_ID_CONFIG);
 		configuration.remove(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG);
 		configuration.remove(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG);
@@ -108,10 +102,12 @@ final class RelayProducer {
 		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, this.sendTimeout / 4);
 		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (this.sendTimeout * 3 / 4));
 		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (this.sendTimeout * 3 / 8));
-		Object clientId = application.get(ProducerConfig.CLIENT_ID_CONFIG);
+		Object clientId = current.get(ProducerConfig.CLIENT_ID_CONFIG);
 		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
 				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox-" + this.number);
-		return configuration;
+		int size = Integer.parseInt(String.valueOf(configuration.get(ProducerConfig.BATCH_SIZE_CONFIG)));
+		this.batchSize = Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
+		this.configuration = configuration;
 	}
 
 	// A repeated publication must not get another key in another header.
@@ -177,24 +173,22 @@ final class RelayProducer {
 		return taken;
 	}
 
-	// Replace the producer if the application has switched to another cluster.
-	void renewIfSwitched() {
-		Map<String, Object> current = current();
-		if (!Objects.equals(current.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG),
-				this.configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG))) {
-			renew(current);
+	// Replace the producer if it is broken, or if the application has switched to another
+	// cluster. The previous one sends nothing more.
+	void renew(boolean broken) {
+		Map<String, Object> current;
+		try {
+			current = this.application.getConfigurationProperties();
 		}
-	}
-
-	// Replace the producer, with the current configuration. The previous one sends
-	// nothing more.
-	void renew() {
-		renew(current());
-	}
-
-	private void renew(Map<String, Object> current) {
-		close(Duration.ZERO);
-		configure(current);
+		catch (RuntimeException ex) {
+			// It counts as an outage and not as a refusal of the message.
+			throw new KafkaException("The ProducerFactory of the application did not return its configuration", ex);
+		}
+		if (broken || !Objects.equals(current.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG),
+				this.configuration.get(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG))) {
+			close(Duration.ZERO);
+			configure(current);
+		}
 	}
 
 	// Send nothing more, for the thread of the producer. The results of all messages
@@ -203,16 +197,6 @@ final class RelayProducer {
 		Open current = this.open;
 		if (current != null) {
 			current.stop(Duration.ZERO);
-		}
-	}
-
-	// A KafkaException counts as an outage and not as a refusal of the message.
-	private Map<String, Object> current() {
-		try {
-			return this.application.getConfigurationProperties();
-		}
-		catch (RuntimeException ex) {
-			throw new KafkaException("The ProducerFactory of the application did not return its configuration", ex);
 		}
 	}
 

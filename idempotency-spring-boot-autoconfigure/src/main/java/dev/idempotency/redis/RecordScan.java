@@ -137,23 +137,18 @@ final class RecordScan {
 		try {
 			boolean further = true;
 			for (ScriptCall.Sent call : calls) {
-				ScannedRecord scanned = read(call);
-				further &= scanned == null || visitor.test(scanned);
+				try {
+					ScannedRecord scanned = Replies.scanned(call.await(this.deadline));
+					further &= scanned == null || visitor.test(scanned);
+				}
+				catch (IdempotencyRecordUnreadableException ex) {
+					logger.debug("An unreadable record was left out", ex);
+				}
 			}
 			return further;
 		}
 		finally {
 			calls.forEach(ScriptCall.Sent::cancel);
-		}
-	}
-
-	private @Nullable ScannedRecord read(ScriptCall.Sent call) throws ExecutionException, TimeoutException {
-		try {
-			return Replies.scanned(call.await(this.deadline));
-		}
-		catch (IdempotencyRecordUnreadableException ex) {
-			logger.debug("An unreadable record was left out", ex);
-			return null;
 		}
 	}
 

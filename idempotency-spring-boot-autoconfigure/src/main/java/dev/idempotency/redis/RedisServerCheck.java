@@ -138,7 +138,7 @@ final class RedisServerCheck implements Lifecycle {
 		this.store.warn(findings.describe().orElse(null));
 		log(findings);
 		// last, so that whoever sees the result finds its reason in the log
-		if (findings.isEvictionKnown()) {
+		if (findings.isEvictionPossible() || !findings.policyHidden()) {
 			this.evictionCallback.accept(findings.isEvictionPossible());
 		}
 	}

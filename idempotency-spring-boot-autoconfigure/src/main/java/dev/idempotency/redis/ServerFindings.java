@@ -171,10 +171,6 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 		return matcher.find() ? matcher.group(1) : null;
 	}
 
-	boolean isEvictionKnown() {
-		return isEvictionPossible() || !this.policyHidden;
-	}
-
 	boolean isEvictionPossible() {
 		return !this.evicting.isEmpty();
 	}
