@@ -19,6 +19,7 @@ import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
@@ -59,6 +60,9 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	private final MeterRegistry registry;
 
+	// Building the tags of a meter for each record would cost more than counting it.
+	private final Map<Record, Timer> timers = new ConcurrentHashMap<>();
+
 	private final Map<List<String>, AtomicInteger> gauges = new ConcurrentHashMap<>();
 
 	private final Map<String, AtomicLong> backlogs = new ConcurrentHashMap<>();
@@ -71,15 +75,19 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void handled(HandledOperation execution) {
-		timer("idempotency.process", "Processing of a record under its key, including the handler", "listener",
-				execution.listener(), "mode", value(execution.mode()), "outcome", value(execution.outcome()))
+		this.timers.computeIfAbsent(new Handled(execution.listener(), execution.mode(), execution.outcome()),
+				(handled) -> timer("idempotency.process", "Processing of a record under its key, including the handler",
+						"listener", execution.listener(), "mode", value(execution.mode()), "outcome",
+						value(execution.outcome())))
 			.record(execution.duration());
 	}
 
 	@Override
 	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
-		timer("idempotency.store", "Calls of the idempotency store", "store", store, "operation", value(call),
-				"outcome", value(outcome))
+		this.timers
+			.computeIfAbsent(new Called(store, call, outcome),
+					(called) -> timer("idempotency.store", "Calls of the idempotency store", "store", store,
+							"operation", value(call), "outcome", value(outcome)))
 			.record(duration);
 	}
 
@@ -203,6 +211,14 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	private static String value(Enum<?> constant) {
 		return constant.name().toLowerCase(Locale.ROOT);
+	}
+
+	private record Handled(String listener, Mode mode, Outcome outcome) {
+
+	}
+
+	private record Called(String store, StoreCall call, StoreOutcome outcome) {
+
 	}
 
 }

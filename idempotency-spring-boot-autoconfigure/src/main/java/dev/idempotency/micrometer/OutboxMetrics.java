@@ -1,7 +1,10 @@
 package dev.idempotency.micrometer;
 
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToDoubleFunction;
@@ -42,6 +45,9 @@ public final class OutboxMetrics implements OutboxObserver {
 
 	private final String table;
 
+	// Registered at the start: a rate misses the first event of a new meter.
+	private final Map<PublishOutcome, Timer> published = new EnumMap<>(PublishOutcome.class);
+
 	private final AtomicBoolean observed = new AtomicBoolean();
 
 	private volatile Status status = new Status(0, Duration.ZERO, 0, 0);
@@ -56,9 +62,8 @@ public final class OutboxMetrics implements OutboxObserver {
 	public OutboxMetrics(MeterRegistry registry, String table) {
 		this.registry = registry;
 		this.table = table;
-		// A rate misses the first event of a new meter.
 		for (PublishOutcome outcome : PublishOutcome.values()) {
-			timer(outcome);
+			this.published.put(outcome, timer(outcome));
 		}
 	}
 
@@ -77,7 +82,7 @@ public final class OutboxMetrics implements OutboxObserver {
 
 	@Override
 	public void attempted(OutboxRow row, PublishOutcome outcome, Duration duration) {
-		timer(outcome).record(duration);
+		Objects.requireNonNull(this.published.get(outcome)).record(duration);
 	}
 
 	@Override
