@@ -24,12 +24,6 @@ import org.springframework.util.backoff.BackOff;
 record BindingCustomizers(@Nullable ListenerContainerCustomizer<AbstractMessageListenerContainer<?, ?>> container,
 		@Nullable ConsumerEndpointCustomizer<KafkaMessageDrivenChannelAdapter<?, ?>> endpoint) {
 
-	// Return a customizer that protects each container after the application has
-	// customized it.
-	ListenerContainerCustomizer<?> protectingContainers(BindingProtection protection) {
-		return new Containers(this.container, protection);
-	}
-
 	// Return a customizer that protects each channel adapter after the application
 	// has customized it.
 	ConsumerEndpointCustomizer<KafkaMessageDrivenChannelAdapter<?, ?>> protectingEndpoints(
@@ -43,12 +37,13 @@ record BindingCustomizers(@Nullable ListenerContainerCustomizer<AbstractMessageL
 	}
 
 	/**
-	 * Calls the customizer of the application in the same way as the binder.
+	 * Protects each container after the application has customized it, and calls the
+	 * customizer of the application in the same way as the binder.
 	 *
 	 * @param delegate the customizer of the application, {@code null} if there is none
 	 * @param protection protects containers
 	 */
-	private record Containers(@Nullable ListenerContainerCustomizer<AbstractMessageListenerContainer<?, ?>> delegate,
+	record Containers(@Nullable ListenerContainerCustomizer<AbstractMessageListenerContainer<?, ?>> delegate,
 			BindingProtection protection) implements ListenerContainerWithDlqAndRetryCustomizer {
 
 		@Override

@@ -1,7 +1,6 @@
 package dev.idempotency.stream;
 
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
@@ -80,7 +79,7 @@ public final class BindingProtection extends StartupCheck
 			if (binder instanceof KafkaMessageChannelBinder kafka) {
 				// The application may share its customizers with the context.
 				BindingCustomizers customizers = context.getBeanFactory().createBean(BindingCustomizers.class);
-				kafka.setContainerCustomizer(customizers.protectingContainers(this));
+				kafka.setContainerCustomizer(new BindingCustomizers.Containers(customizers.container(), this));
 				kafka.setConsumerEndpointCustomizer(customizers.protectingEndpoints(this));
 			}
 		}
@@ -183,9 +182,7 @@ public final class BindingProtection extends StartupCheck
 			.map(String::trim)
 			.toList();
 		List<IdempotentFunction> found = names.stream()
-			.map(protection::find)
-			.filter(Objects::nonNull)
-			.map(Objects::requireNonNull)
+			.flatMap((name) -> Stream.ofNullable(protection.find(name)))
 			.toList();
 		if (found.size() > 1) {
 			throw refusal(found.get(0), binding,
@@ -197,15 +194,13 @@ public final class BindingProtection extends StartupCheck
 			return null;
 		}
 		// A reactive pipeline ends with the first error, also that of a blocked record.
-		for (String name : names) {
-			if (isReactive(name)) {
-				throw refusal(found.get(0), binding,
-						"composes it with the reactive function " + name
-								+ ", so that an error, even of a blocked record, ends the processing of all records",
-						"Compose it with functions of the payload or a Message, and call the reactive function from "
-								+ "another binding.");
-			}
-		}
+		names.stream().filter(this::isReactive).findFirst().ifPresent((name) -> {
+			throw refusal(found.get(0), binding,
+					"composes it with the reactive function " + name
+							+ ", so that an error, even of a blocked record, ends the processing of all records",
+					"Compose it with functions of the payload or a Message, and call the reactive function from "
+							+ "another binding.");
+		});
 		return found.get(0);
 	}
 
@@ -217,8 +212,7 @@ public final class BindingProtection extends StartupCheck
 
 	private static IdempotencyConfigurationException refusal(IdempotentFunction function, String binding, String reason,
 			String action) {
-		return new IdempotencyConfigurationException("The idempotent function " + function.name()
-				+ " cannot be protected: its binding " + binding + " " + reason + ".", action);
+		return FunctionProtection.refusal(function.name(), "its binding " + binding + " " + reason, action);
 	}
 
 }

@@ -7,7 +7,6 @@ import org.springframework.core.retry.RetryException;
 import org.springframework.core.retry.RetryTemplate;
 import org.springframework.core.retry.Retryable;
 
-import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.function.FunctionProtection;
 
 /**
@@ -36,7 +35,7 @@ final class BlockedAwareRetryTemplate extends RetryTemplate {
 				return retryable.execute();
 			}
 			catch (Throwable ex) {
-				if (!FunctionProtection.isBlocked() && !isRejected(ex)) {
+				if (!FunctionProtection.isBlocked() && !FunctionProtection.isRejected(ex)) {
 					throw ex;
 				}
 				failure.set(ex);
@@ -55,15 +54,6 @@ final class BlockedAwareRetryTemplate extends RetryTemplate {
 		}
 		throw (last instanceof RuntimeException exception) ? exception
 				: new IllegalStateException("The record is blocked", last);
-	}
-
-	private static boolean isRejected(Throwable error) {
-		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			if (cause instanceof OperationRejectedException) {
-				return true;
-			}
-		}
-		return false;
 	}
 
 }

@@ -61,9 +61,7 @@ public final class AsyncRetries {
 	// the same thread before it reports its failure.
 	private final ThreadLocal<@Nullable AsyncDelivery> acknowledged = new ThreadLocal<>();
 
-	/**
-	 * Register a consumer on its thread.
-	 */
+	// Register a consumer on its thread.
 	public void register(Object listener, ConsumerSeekCallback callback) {
 		RecordMessagingMessageListenerAdapter<?, ?> adapter = adapter(listener);
 		if (adapter == null || !adapter.isAsyncReplies()) {
@@ -102,10 +100,8 @@ public final class AsyncRetries {
 		this.consumer.remove();
 	}
 
-	/**
-	 * Note that partitions are no longer assigned to the consumer of this thread. Their
-	 * unacknowledged records are redelivered.
-	 */
+	// Note that partitions are no longer assigned to the consumer of this thread.
+	// Their unacknowledged records are redelivered.
 	public void revoked(Collection<TopicPartition> partitions) {
 		AsyncConsumer current = this.consumer.get();
 		if (current != null) {
@@ -116,9 +112,7 @@ public final class AsyncRetries {
 		}
 	}
 
-	/**
-	 * Note that partitions have been assigned to the consumer of this thread.
-	 */
+	// Note that partitions have been assigned to the consumer of this thread.
 	public void assigned() {
 		AsyncConsumer current = this.consumer.get();
 		if (current != null) {
@@ -126,10 +120,8 @@ public final class AsyncRetries {
 		}
 	}
 
-	/**
-	 * Skip a record on the thread of its consumer if an earlier record of its partition
-	 * is retried. It is redelivered after that.
-	 */
+	// Skip a record on the thread of its consumer if an earlier record of its
+	// partition is retried. It is redelivered after that.
 	public boolean skip(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || !isBehindRetry(record)) {
@@ -139,10 +131,8 @@ public final class AsyncRetries {
 		return true;
 	}
 
-	/**
-	 * Return on the thread of the consumer whether an earlier record of the partition has
-	 * been redelivered and is retried.
-	 */
+	// Return on the thread of the consumer whether an earlier record of the partition
+	// has been redelivered and is retried.
 	public boolean isBehindRetry(ConsumerRecord<?, ?> record) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || current.retried.isEmpty()) {
@@ -162,9 +152,7 @@ public final class AsyncRetries {
 		return true;
 	}
 
-	/**
-	 * Begin the delivery of a record on the thread of its consumer.
-	 */
+	// Begin the delivery of a record on the thread of its consumer.
 	public @Nullable Acknowledgment begin(ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || acknowledgment == null) {
@@ -177,11 +165,9 @@ public final class AsyncRetries {
 		return delivery;
 	}
 
-	/**
-	 * Note that the listener adapter has handled a result on this thread. A failure that
-	 * it has acknowledged and not reported was accepted by an error handler of the
-	 * listener.
-	 */
+	// Note that the listener adapter has handled a result on this thread. A failure
+	// that it has acknowledged and not reported was accepted by an error handler of
+	// the listener.
 	public void end() {
 		AsyncDelivery handled = this.acknowledged.get();
 		if (handled != null) {
@@ -193,7 +179,7 @@ public final class AsyncRetries {
 	private void report(ConsumerRecord<?, ?> record, RuntimeException exception) {
 		AsyncDelivery delivery = this.acknowledged.get();
 		this.acknowledged.remove();
-		if (delivery != null && delivery.isOf(record)) {
+		if (delivery != null && Coordinates.isSame(delivery.record, record)) {
 			delivery.report(exception);
 		}
 		else {
@@ -203,10 +189,8 @@ public final class AsyncRetries {
 		}
 	}
 
-	/**
-	 * Note on the thread of the consumer that records are redelivered, and with the first
-	 * one the later records of its partition.
-	 */
+	// Note on the thread of the consumer that records are redelivered, and with the
+	// first one the later records of its partition.
 	public void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || records.isEmpty()) {
@@ -224,10 +208,8 @@ public final class AsyncRetries {
 		}
 	}
 
-	/**
-	 * Note on the thread of the consumer that the error handler has handled a failed
-	 * record, or that a retry has succeeded.
-	 */
+	// Note on the thread of the consumer that the error handler has handled a failed
+	// record, or that a retry has succeeded.
 	public boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
 		AsyncConsumer current = this.consumer.get();
 		if (current == null || records.isEmpty()) {
@@ -275,13 +257,7 @@ public final class AsyncRetries {
 			this.consumer = consumer;
 		}
 
-		private boolean isOf(ConsumerRecord<?, ?> other) {
-			return Coordinates.isSame(this.record, other);
-		}
-
-		/**
-		 * Note that the result is about to fail.
-		 */
+		// Note that the result is about to fail.
 		public synchronized void failing() {
 			this.failing = true;
 			this.retrySucceeded = false;
@@ -291,9 +267,8 @@ public final class AsyncRetries {
 			return this.failing;
 		}
 
-		/**
-		 * Note that the method has failed after the application had completed its result.
-		 */
+		// Note that the method has failed after the application had completed its
+		// result.
 		public synchronized void failedLate(RuntimeException exception) {
 			this.acknowledgeable = true;
 			this.failing = true;

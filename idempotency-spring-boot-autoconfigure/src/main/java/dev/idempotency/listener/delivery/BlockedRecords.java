@@ -5,7 +5,6 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 import org.apache.commons.logging.Log;
@@ -93,8 +92,8 @@ final class BlockedRecords {
 
 	private static String owner(IdempotencyStore store, IdempotencyKey key) {
 		try {
-			Optional<IdempotencyRecord> found = store.find(key);
-			return found.map(BlockedRecords::describe)
+			return store.find(key)
+				.map(BlockedRecords::describe)
 				.orElse("the store has no record of the key, so that the transaction of its owner is still open");
 		}
 		catch (RuntimeException ex) {

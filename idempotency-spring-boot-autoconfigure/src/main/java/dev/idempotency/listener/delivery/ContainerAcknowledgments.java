@@ -91,7 +91,7 @@ public final class ContainerAcknowledgments {
 	// Return whether a commit of the offsets of records would pass an
 	// unacknowledged record.
 	boolean isBehindUnacknowledged(Collection<? extends ConsumerRecord<?, ?>> records) {
-		return !this.unacknowledged.isEmpty() && locked(() -> isUnacknowledgedUpTo(last(records)));
+		return !this.unacknowledged.isEmpty() && locked(() -> !upTo(last(records)).isEmpty());
 	}
 
 	// Complete records and the unacknowledged records before them, because their
@@ -102,7 +102,7 @@ public final class ContainerAcknowledgments {
 		}
 		Map<TopicPartition, Long> last = last(covered);
 		complete(locked(() -> startCompleting(upTo(last))));
-		return locked(() -> !isUnacknowledgedUpTo(last));
+		return locked(() -> upTo(last).isEmpty());
 	}
 
 	// Acknowledge records when the completions that their acknowledgment covers are
@@ -133,8 +133,7 @@ public final class ContainerAcknowledgments {
 			acknowledgment.run();
 			return;
 		}
-		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), null, false, acknowledgment));
-		settle();
+		acknowledgeCopy(covered, delivery, null, false, acknowledgment);
 	}
 
 	// Acknowledge a copy of an unacknowledged record when the original is completed,
@@ -142,7 +141,7 @@ public final class ContainerAcknowledgments {
 	// released, it is redelivered, so the copy need not be. An acknowledgment of a
 	// later record passes the copy without waiting for the original.
 	void acknowledgeCopy(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
-			UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
+			@Nullable UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
 		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), original, outOfOrder, acknowledgment));
 		settle();
 	}
@@ -190,7 +189,7 @@ public final class ContainerAcknowledgments {
 			});
 			List<PendingCompletion> open = released.stream()
 				.filter((record) -> !record.completing)
-				.map(UnacknowledgedRecord::pending)
+				.map((record) -> record.pending)
 				.toList();
 			if (!open.isEmpty()) {
 				PendingCompletion.all(open).release();
@@ -202,13 +201,6 @@ public final class ContainerAcknowledgments {
 	private boolean isIdle(Collection<? extends ConsumerRecord<?, ?>> records) {
 		return this.queue.isEmpty() && (this.unacknowledged.isEmpty()
 				|| records.stream().noneMatch((one) -> this.unacknowledged.containsKey(Coordinates.partition(one))));
-	}
-
-	private boolean isUnacknowledgedUpTo(Map<TopicPartition, Long> last) {
-		return last.entrySet().stream().anyMatch((one) -> {
-			TreeMap<Long, UnacknowledgedRecord> records = this.unacknowledged.get(one.getKey());
-			return records != null && records.firstKey() <= one.getValue();
-		});
 	}
 
 	private List<UnacknowledgedRecord> upTo(Map<TopicPartition, Long> last) {
@@ -234,7 +226,7 @@ public final class ContainerAcknowledgments {
 	private void complete(List<UnacknowledgedRecord> due) {
 		try {
 			if (!due.isEmpty()) {
-				PendingCompletion.all(due.stream().map(UnacknowledgedRecord::pending).toList()).complete();
+				PendingCompletion.all(due.stream().map((record) -> record.pending).toList()).complete();
 			}
 		}
 		finally {
@@ -275,7 +267,8 @@ public final class ContainerAcknowledgments {
 			try {
 				// A released record is redelivered. The offset of a lost one is not
 				// committed either, because another owner processes it.
-				if (one.own.stream().noneMatch((record) -> record.released || record.isLost())) {
+				if (one.own.stream()
+					.noneMatch((record) -> record.released || record.pending.outcome() == Settlement.LOST)) {
 					one.acknowledgment.run();
 				}
 			}
@@ -289,7 +282,7 @@ public final class ContainerAcknowledgments {
 	}
 
 	private boolean isReady(QueuedAcknowledgment one) {
-		return !isUnacknowledgedUpTo(one.last) && one.own.stream().noneMatch((own) -> own.pending.outcome() == null)
+		return upTo(one.last).isEmpty() && one.own.stream().noneMatch((own) -> own.pending.outcome() == null)
 				&& (one.original == null || one.original.released || one.original.pending.outcome() != null);
 	}
 
@@ -320,7 +313,7 @@ public final class ContainerAcknowledgments {
 
 		private final IdempotencyKey key;
 
-		private final PendingCompletion pending;
+		final PendingCompletion pending;
 
 		// Accessed under the lock.
 		private boolean completing;
@@ -331,14 +324,6 @@ public final class ContainerAcknowledgments {
 		private UnacknowledgedRecord(IdempotencyKey key, PendingCompletion pending) {
 			this.key = key;
 			this.pending = pending;
-		}
-
-		PendingCompletion pending() {
-			return this.pending;
-		}
-
-		private boolean isLost() {
-			return this.pending.outcome() == Settlement.LOST;
 		}
 
 	}

@@ -42,15 +42,12 @@ public record DeclinedFailures(List<Class<? extends Throwable>> types) {
 		if (thrown instanceof OperationDeclinedException declined) {
 			return declined;
 		}
-		for (Class<? extends Throwable> type : this.types) {
-			if (thrown != null && type.isInstance(thrown)) {
-				Failure failure = Failure.of(thrown);
-				String reason = (failure.message() != null) ? failure.type() + ": " + failure.message()
-						: failure.type();
-				return new OperationDeclinedException(reason, null, thrown);
-			}
+		if (thrown == null || this.types.stream().noneMatch((type) -> type.isInstance(thrown))) {
+			return null;
 		}
-		return null;
+		Failure failure = Failure.of(thrown);
+		String reason = (failure.message() != null) ? failure.type() + ": " + failure.message() : failure.type();
+		return new OperationDeclinedException(reason, null, thrown);
 	}
 
 	public CompletionStage<Object> in(CompletionStage<Object> stage) {

@@ -188,9 +188,7 @@ public final class Delivery {
 
 	// A retry around the method calls it again in the same delivery.
 	public void unblock() {
-		if (this.blocked != null) {
-			this.blocked = null;
-		}
+		this.blocked = null;
 	}
 
 	public @Nullable RuntimeException blocked() {
@@ -235,9 +233,7 @@ public final class Delivery {
 	}
 
 	public void end() {
-		if (this.held) {
-			this.held = false;
-		}
+		this.held = false;
 	}
 
 	public void completed(boolean duplicate) {
@@ -333,7 +329,7 @@ public final class Delivery {
 	// same operation.
 	public @Nullable PendingCompletion original(IdempotencyKey operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation);
-		return (original != null) ? original.pending() : null;
+		return (original != null) ? original.pending : null;
 	}
 
 	// Acknowledge this record together with an unacknowledged record that has the
@@ -343,7 +339,7 @@ public final class Delivery {
 		if (original == null || this.delegate == null) {
 			return false;
 		}
-		PendingCompletion pending = original.pending();
+		PendingCompletion pending = original.pending;
 		// Another version of the key is another operation.
 		if (operation.version() != null && (pending == null || pending.find(operation) == null)) {
 			return false;

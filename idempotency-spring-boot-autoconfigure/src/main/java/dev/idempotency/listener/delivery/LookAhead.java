@@ -39,9 +39,7 @@ public final class LookAhead {
 			CURRENT.set(current);
 		}
 		current.polled.clear();
-		for (ConsumerRecord<?, ?> record : records) {
-			current.polled.add(record);
-		}
+		records.forEach(current.polled::add);
 	}
 
 	static @Nullable LookAhead begin(ConsumerRecord<?, ?> record) {

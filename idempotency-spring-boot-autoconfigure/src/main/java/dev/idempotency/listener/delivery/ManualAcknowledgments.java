@@ -62,31 +62,29 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 			CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-acknowledgments-");
 			threads.setDaemon(true);
 			this.executor = Executors.newSingleThreadScheduledExecutor(threads);
-			this.executor.scheduleWithFixedDelay(() -> entries().forEach(this::update), 1, 1, TimeUnit.SECONDS);
+			this.executor.scheduleWithFixedDelay(() -> entries().forEach(ManualAcknowledgments::update), 1, 1,
+					TimeUnit.SECONDS);
 		}
 	}
 
-	private void update(Map.Entry<MessageListenerContainer, ContainerAcknowledgments> entry) {
+	private static void update(MessageListenerContainer container, ContainerAcknowledgments acknowledgments) {
 		try {
-			if (!entry.getValue().isEmpty()) {
+			if (!acknowledgments.isEmpty()) {
 				// A container whose consumers have stopped returns null.
-				Collection<TopicPartition> assigned = entry.getKey().getAssignedPartitions();
-				entry.getValue().retain((assigned != null) ? assigned : List.of());
-				entry.getValue().settle();
+				Collection<TopicPartition> assigned = container.getAssignedPartitions();
+				acknowledgments.retain((assigned != null) ? assigned : List.of());
+				acknowledgments.settle();
 			}
 		}
 		catch (RuntimeException ex) {
-			logger.warn("The unacknowledged records of the container '" + entry.getKey().getListenerId()
+			logger.warn("The unacknowledged records of the container '" + container.getListenerId()
 					+ "' could not be released, or an acknowledgment could not be passed on", ex);
 		}
 	}
 
-	private List<Map.Entry<MessageListenerContainer, ContainerAcknowledgments>> entries() {
+	private Map<MessageListenerContainer, ContainerAcknowledgments> entries() {
 		synchronized (this.containers) {
-			return this.containers.entrySet()
-				.stream()
-				.map((entry) -> Map.entry(entry.getKey(), entry.getValue()))
-				.toList();
+			return Map.copyOf(this.containers);
 		}
 	}
 
@@ -103,7 +101,7 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 			this.executor.shutdownNow();
 			this.executor = null;
 		}
-		entries().forEach((entry) -> entry.getValue().retain(List.of()));
+		entries().values().forEach((acknowledgments) -> acknowledgments.retain(List.of()));
 	}
 
 	@Override

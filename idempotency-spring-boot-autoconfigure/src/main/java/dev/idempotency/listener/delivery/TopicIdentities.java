@@ -16,7 +16,6 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.key.Coordinates;
-import dev.idempotency.listener.key.OffsetPositions;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
 
@@ -31,7 +30,7 @@ import dev.idempotency.template.OffsetPosition.TopicIdentity;
  * could raise the mark of the new one, and the records of the new topic up to that offset
  * would be lost. Each consumer thread therefore has identities of its own.
  */
-public final class TopicIdentities implements OffsetPositions {
+public final class TopicIdentities implements Function<ConsumerRecord<?, ?>, OffsetPosition> {
 
 	private static final Log logger = LogFactory.getLog(TopicIdentities.class);
 
@@ -88,7 +87,7 @@ public final class TopicIdentities implements OffsetPositions {
 	}
 
 	@Override
-	public OffsetPosition of(ConsumerRecord<?, ?> record) {
+	public OffsetPosition apply(ConsumerRecord<?, ?> record) {
 		TopicPartition partition = Coordinates.partition(record);
 		return new OffsetPosition(record.topic(), record.partition(), record.offset(),
 				new Identity(partition, this.known.get().get(partition)));

@@ -31,26 +31,17 @@ import dev.idempotency.listener.springkafka.PartitionRetryState;
  * recovered by the delegate: its partition is paused, and the record is redelivered
  * without limit. The delegate handles every other failure, with its back-off, attempts
  * and recoverer.
+ *
+ * @param delegate the error handler
+ * @param pauses pauses the partitions of blocked records
+ * @param failed receives each record that the delegate may publish
+ * @param asyncRetries the retries of asynchronous results
  */
-final class BlockedAwareErrorHandler implements CommonErrorHandler, PartitionRetryState.Clearable {
+record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
+		java.util.function.Consumer<ConsumerRecord<?, ?>> failed,
+		AsyncRetries asyncRetries) implements CommonErrorHandler, PartitionRetryState.Clearable {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
-
-	private final CommonErrorHandler delegate;
-
-	private final PartitionPauses pauses;
-
-	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
-
-	private final AsyncRetries asyncRetries;
-
-	BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
-			java.util.function.Consumer<ConsumerRecord<?, ?>> failed, AsyncRetries asyncRetries) {
-		this.failed = failed;
-		this.asyncRetries = asyncRetries;
-		this.delegate = delegate;
-		this.pauses = pauses;
-	}
 
 	// For a handler that does not seek, the container keeps the remaining records: it
 	// pauses all partitions and forgets which earlier records are in flight. A commit of

@@ -1,10 +1,7 @@
 package dev.idempotency.listener.error;
 
 import java.util.Collection;
-import java.util.List;
-import java.util.SortedMap;
 import java.util.function.Consumer;
-import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -19,10 +16,8 @@ import org.springframework.kafka.listener.ExceptionClassifier;
 import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
 import org.springframework.transaction.ConfigurableTransactionManager;
 
-import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.async.AsyncRetries;
-import dev.idempotency.template.PendingCompletion;
 
 /**
  * Decorates the error handler and the after-rollback processor of containers, so that
@@ -123,40 +118,6 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
-	 * Keep a completion until the Kafka transaction of the current thread ends.
-	 * @param pending the completion
-	 */
-	public static void holdUntilCommit(PendingCompletion pending) {
-		KafkaTransactionCompletions.hold(pending);
-	}
-
-	/**
-	 * Create the exception that reports a batch with blocked records. In each partition,
-	 * the records from the first unprocessed one are redelivered.
-	 * @param records the records of the batch
-	 * @param processed whether the record at an index is processed
-	 * @param blocked the reasons of the blocked records by their index, at least one
-	 * @param committable whether the offsets of the processed records may be committed
-	 * @return the exception
-	 */
-	public static RuntimeException partial(List<? extends ConsumerRecord<?, ?>> records, IntPredicate processed,
-			SortedMap<Integer, OperationBlockedException> blocked, boolean committable) {
-		return new PartialBatchException(blocked.values().iterator().next(), records, processed, blocked, committable);
-	}
-
-	/**
-	 * Create the exception that makes the error handler of a batch recover a rejected
-	 * record without a retry. All records before it in the batch are processed.
-	 * @param reason the reason of the rejection
-	 * @param record the record
-	 * @return the exception
-	 */
-	public static BatchListenerFailedException rejected(OperationRejectedException reason,
-			ConsumerRecord<?, ?> record) {
-		return new RejectedRecordException(reason, record);
-	}
-
-	/**
 	 * Return whether a container has the decorators.
 	 * @param container the container
 	 * @return whether the application has not replaced one of them
@@ -179,10 +140,14 @@ public final class BlockedRecordHandling implements DisposableBean {
 		this.pauses.stop();
 	}
 
+	/**
+	 * Makes the error handler of a batch recover a rejected record without a retry. All
+	 * records before it in the batch are processed.
+	 */
 	@SuppressWarnings("serial")
-	private static final class RejectedRecordException extends BatchListenerFailedException {
+	public static final class RejectedRecordException extends BatchListenerFailedException {
 
-		RejectedRecordException(OperationRejectedException reason, ConsumerRecord<?, ?> record) {
+		public RejectedRecordException(OperationRejectedException reason, ConsumerRecord<?, ?> record) {
 			super(String.valueOf(reason.getMessage()), reason, record);
 		}
 

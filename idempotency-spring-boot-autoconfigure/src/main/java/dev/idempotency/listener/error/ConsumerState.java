@@ -23,9 +23,6 @@ final class ConsumerState {
 	// The partitions that are paused for blocked records during the current poll.
 	final Set<TopicPartition> paused = new HashSet<>();
 
-	private ConsumerState() {
-	}
-
 	static ConsumerState current() {
 		return CURRENT.get();
 	}

@@ -26,7 +26,7 @@ import dev.idempotency.template.PendingCompletion;
  * outcome of the transaction is unknown. The lease is then no longer renewed. The
  * after-rollback processor receives the reason and may release the key.
  */
-final class KafkaTransactionCompletions implements TransactionExecutionListener {
+public final class KafkaTransactionCompletions implements TransactionExecutionListener {
 
 	static final KafkaTransactionCompletions LISTENER = new KafkaTransactionCompletions();
 
@@ -37,7 +37,7 @@ final class KafkaTransactionCompletions implements TransactionExecutionListener 
 	private KafkaTransactionCompletions() {
 	}
 
-	static void hold(PendingCompletion pending) {
+	public static void hold(PendingCompletion pending) {
 		State state = STATE.get();
 		// An idempotent method may call another one. All of them share one outcome.
 		state.pending.add(pending);

@@ -23,7 +23,7 @@ import dev.idempotency.template.ExceptionCauses;
  * partition, all records before the first unprocessed one are processed.
  */
 @SuppressWarnings("serial")
-final class PartialBatchException extends RuntimeException {
+public final class PartialBatchException extends RuntimeException {
 
 	// The first unprocessed record of each partition.
 	private final transient Map<TopicPartition, Long> unprocessed = new HashMap<>();
@@ -32,7 +32,15 @@ final class PartialBatchException extends RuntimeException {
 
 	private final boolean committable;
 
-	PartialBatchException(OperationBlockedException cause, List<? extends ConsumerRecord<?, ?>> records,
+	/**
+	 * Create the exception of a batch.
+	 * @param cause the reason of the first blocked record
+	 * @param records the records of the batch
+	 * @param processed whether the record at an index is processed
+	 * @param blocked the reasons of the blocked records by their index
+	 * @param committable whether the offsets of the processed records may be committed
+	 */
+	public PartialBatchException(OperationBlockedException cause, List<? extends ConsumerRecord<?, ?>> records,
 			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, boolean committable) {
 		super(cause.getMessage(), cause, false, false);
 		this.committable = committable;
@@ -44,7 +52,7 @@ final class PartialBatchException extends RuntimeException {
 		}
 		blocked.forEach((index, reason) -> {
 			ConsumerRecord<?, ?> record = records.get(index);
-			this.blocked.putIfAbsent(Coordinates.partition(record), new BlockedRecord(record.offset(), reason));
+			this.blocked.putIfAbsent(Coordinates.partition(record), new BlockedRecord(record, reason));
 		});
 	}
 
@@ -67,11 +75,8 @@ final class PartialBatchException extends RuntimeException {
 
 	List<ConsumerRecord<?, ?>> remaining(ConsumerRecords<?, ?> batch) {
 		List<ConsumerRecord<?, ?>> remaining = new ArrayList<>();
-		for (ConsumerRecord<?, ?> record : batch) {
-			if (!isProcessed(record)) {
-				remaining.add(record);
-			}
-		}
+		batch.forEach(remaining::add);
+		remaining.removeIf(this::isProcessed);
 		return remaining;
 	}
 
@@ -80,11 +85,10 @@ final class PartialBatchException extends RuntimeException {
 	}
 
 	void pause(PartitionPauses pauses, MessageListenerContainer container, Consumer<?, ?> consumer) {
-		this.blocked.forEach(
-				(partition, record) -> pauses.pause(container, consumer, partition, record.offset(), record.reason()));
+		this.blocked.values().forEach((one) -> pauses.pause(container, consumer, one.record(), one.reason()));
 	}
 
-	private record BlockedRecord(long offset, OperationBlockedException reason) {
+	private record BlockedRecord(ConsumerRecord<?, ?> record, OperationBlockedException reason) {
 
 	}
 

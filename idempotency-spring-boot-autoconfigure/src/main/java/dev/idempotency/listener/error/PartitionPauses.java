@@ -67,12 +67,8 @@ final class PartitionPauses {
 
 	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, ConsumerRecord<?, ?> record,
 			OperationBlockedException blocked) {
-		pause(container, consumer, Coordinates.partition(record), record.offset(), blocked);
-	}
-
-	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, TopicPartition partition, long offset,
-			OperationBlockedException blocked) {
-		log(container, partition, offset, blocked);
+		TopicPartition partition = Coordinates.partition(record);
+		log(container, partition, record.offset(), blocked);
 		// A stopping container holds the lock that the lookup of its consumer needs.
 		MessageListenerContainer owner = container.isRunning()
 				? container.getContainerFor(partition.topic(), partition.partition()) : null;
@@ -82,7 +78,9 @@ final class PartitionPauses {
 		Runnable resume = (ConsumerState.current().polled == consumer) ? block(owner, new Block(consumer, partition))
 				: request(owner, partition);
 		if (resume != null) {
-			this.executor.schedule(resume, millis(blocked.retryAfter()), TimeUnit.MILLISECONDS);
+			this.executor.schedule(resume,
+					Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), blocked.retryAfter().toMillis())),
+					TimeUnit.MILLISECONDS);
 		}
 	}
 
@@ -147,10 +145,6 @@ final class PartitionPauses {
 		catch (RuntimeException ex) {
 			logger.debug("The partitions of blocked records were not resumed after the poll: " + paused, ex);
 		}
-	}
-
-	private static long millis(Duration retryAfter) {
-		return Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), retryAfter.toMillis()));
 	}
 
 	// Logs once for each record, not for each of its deliveries.

@@ -1,6 +1,8 @@
 package dev.idempotency.listener.error;
 
 import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.BatchInterceptor;
@@ -33,50 +35,46 @@ final class PollInterceptors {
 
 	private static final class RecordPolls<K, V> extends CompositeRecordInterceptor<K, V> {
 
-		private final PartitionPauses pauses;
-
 		RecordPolls(@Nullable RecordInterceptor<K, V> application, PartitionPauses pauses) {
-			this.pauses = pauses;
+			addRecordInterceptor(new Polls<>(pauses));
 			if (application != null) {
 				addRecordInterceptor(application);
 			}
-		}
-
-		@Override
-		public void setupThreadState(Consumer<?, ?> consumer) {
-			this.pauses.beforePoll(consumer);
-			super.setupThreadState(consumer);
-		}
-
-		@Override
-		public void clearThreadState(Consumer<?, ?> consumer) {
-			this.pauses.afterPoll(consumer);
-			super.clearThreadState(consumer);
 		}
 
 	}
 
 	private static final class BatchPolls<K, V> extends CompositeBatchInterceptor<K, V> {
 
-		private final PartitionPauses pauses;
-
 		BatchPolls(@Nullable BatchInterceptor<K, V> application, PartitionPauses pauses) {
-			this.pauses = pauses;
+			addBatchInterceptor(new Polls<>(pauses));
 			if (application != null) {
 				addBatchInterceptor(application);
 			}
 		}
 
+	}
+
+	private record Polls<K, V>(PartitionPauses pauses) implements RecordInterceptor<K, V>, BatchInterceptor<K, V> {
+
 		@Override
 		public void setupThreadState(Consumer<?, ?> consumer) {
 			this.pauses.beforePoll(consumer);
-			super.setupThreadState(consumer);
 		}
 
 		@Override
 		public void clearThreadState(Consumer<?, ?> consumer) {
 			this.pauses.afterPoll(consumer);
-			super.clearThreadState(consumer);
+		}
+
+		@Override
+		public ConsumerRecord<K, V> intercept(ConsumerRecord<K, V> record, Consumer<K, V> consumer) {
+			return record;
+		}
+
+		@Override
+		public ConsumerRecords<K, V> intercept(ConsumerRecords<K, V> records, Consumer<K, V> consumer) {
+			return records;
 		}
 
 	}

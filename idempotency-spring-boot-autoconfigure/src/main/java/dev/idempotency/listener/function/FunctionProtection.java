@@ -36,10 +36,12 @@ import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
+import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.method.IdempotentAdvisor;
+import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Protects function beans that are called by a listener container which no endpoint
@@ -60,6 +62,8 @@ public final class FunctionProtection implements BeanPostProcessor {
 
 	// The classes whose calls are advised, by the name of the bean.
 	private final Map<String, Class<?>> advised = new ConcurrentHashMap<>();
+
+	private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
 	FunctionProtection(ConfigurableListableBeanFactory beanFactory) {
 		this.beanFactory = beanFactory;
@@ -95,6 +99,10 @@ public final class FunctionProtection implements BeanPostProcessor {
 		return delivery != null && delivery.blocked() != null;
 	}
 
+	public static boolean isRejected(Throwable error) {
+		return ExceptionCauses.find(OperationRejectedException.class, error) != null;
+	}
+
 	// The names of the idempotent function beans that exist.
 	public Set<String> names() {
 		return Set.copyOf(this.advised.keySet());
@@ -105,17 +113,10 @@ public final class FunctionProtection implements BeanPostProcessor {
 				&& KINDS.stream().anyMatch((kind) -> kind.isAssignableFrom(beanMethod.getReturnType()));
 	}
 
-	private static boolean isFunction(Object bean) {
-		return KINDS.stream().anyMatch((kind) -> kind.isInstance(bean));
-	}
-
 	private static @Nullable Method method(Object bean, Class<?> targetClass) {
-		if (!(bean instanceof Function<?, ?>) && !(bean instanceof Consumer<?>)) {
-			return null;
-		}
 		Method method = (bean instanceof Function<?, ?>) ? ClassUtils.getMethod(Function.class, "apply", Object.class)
-				: ClassUtils.getMethod(Consumer.class, "accept", Object.class);
-		return AopUtils.getMostSpecificMethod(method, targetClass);
+				: (bean instanceof Consumer<?>) ? ClassUtils.getMethod(Consumer.class, "accept", Object.class) : null;
+		return (method != null) ? AopUtils.getMostSpecificMethod(method, targetClass) : null;
 	}
 
 	private @Nullable Idempotent annotation(String name, @Nullable Method method, Class<?> targetClass) {
@@ -176,14 +177,14 @@ public final class FunctionProtection implements BeanPostProcessor {
 		return (resolved != Void.class) ? result.getType() : null;
 	}
 
-	private static IdempotencyConfigurationException refusal(String name, String reason, String action) {
+	public static IdempotencyConfigurationException refusal(String name, String reason, String action) {
 		return new IdempotencyConfigurationException(
 				"The idempotent function " + name + " cannot be protected: " + reason + ".", action);
 	}
 
 	@Override
 	public Object postProcessAfterInitialization(Object bean, String beanName) {
-		if (!isFunction(bean)) {
+		if (KINDS.stream().noneMatch((kind) -> kind.isInstance(bean))) {
 			return bean;
 		}
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
@@ -199,43 +200,26 @@ public final class FunctionProtection implements BeanPostProcessor {
 		// Other beans may inject the class.
 		factory.setProxyTargetClass(
 				!AopUtils.isAopProxy(bean) && !targetClass.isHidden() && !Modifier.isFinal(targetClass.getModifiers()));
-		factory.addAdvice(new FunctionAdvice(beanName, method));
+		factory.addAdvice((MethodInterceptor) (invocation) -> call(beanName, method, invocation));
 		return factory.getProxy(targetClass.getClassLoader());
 	}
 
-	private static final class FunctionAdvice implements MethodInterceptor {
-
-		private final String name;
-
-		private final Method method;
-
-		private volatile boolean warned;
-
-		FunctionAdvice(String name, Method method) {
-			this.name = name;
-			this.method = method;
-		}
-
-		@Override
-		public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-			if (!invocation.getMethod().getName().equals(this.method.getName())) {
-				return invocation.proceed();
-			}
-			Delivery delivery = Delivery.current();
-			ProtectedListener listener = (delivery != null) ? delivery.listener(this.method) : null;
-			if (delivery != null && listener != null) {
-				return IdempotentAdvisor.invoke(listener, invocation, delivery);
-			}
-			if (!this.warned && delivery == null && KafkaUtils.getConsumerGroupId() != null) {
-				this.warned = true;
-				logger.warn("@Idempotent on the function " + this.name + " is ignored: a thread of the consumer group '"
-						+ KafkaUtils.getConsumerGroupId() + "' called it, but no binding of that consumer names it in "
-						+ "its function definition, so it runs for each delivery. Bind the function itself instead of "
-						+ "a router, or call it within IdempotencyTemplate.execute");
-			}
+	private @Nullable Object call(String name, Method method, MethodInvocation invocation) throws Throwable {
+		if (!invocation.getMethod().getName().equals(method.getName())) {
 			return invocation.proceed();
 		}
-
+		Delivery delivery = Delivery.current();
+		ProtectedListener listener = (delivery != null) ? delivery.listener(method) : null;
+		if (delivery != null && listener != null) {
+			return IdempotentAdvisor.invoke(listener, invocation, delivery);
+		}
+		if (delivery == null && KafkaUtils.getConsumerGroupId() != null && this.warned.add(name)) {
+			logger.warn("@Idempotent on the function " + name + " is ignored: a thread of the consumer group '"
+					+ KafkaUtils.getConsumerGroupId() + "' called it, but no binding of that consumer names it in "
+					+ "its function definition, so it runs for each delivery. Bind the function itself instead of "
+					+ "a router, or call it within IdempotencyTemplate.execute");
+		}
+		return invocation.proceed();
 	}
 
 }

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -64,12 +65,12 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 			BigInteger.class, BigDecimal.class, CharSequence.class, Instant.class, OffsetDateTime.class,
 			ZonedDateTime.class, Date.class);
 
-	private static final Class<?>[] TEXTS = { CharSequence.class, Number.class, UUID.class, Enum.class, Boolean.class,
-			Character.class, TemporalAccessor.class };
+	private static final List<Class<?>> TEXTS = List.of(CharSequence.class, Number.class, UUID.class, Enum.class,
+			Boolean.class, Character.class, TemporalAccessor.class);
 
 	void check(SpelNode expression, String subject) {
 		checkReferences(expression, false, subject);
-		String problem = problem(expression, null);
+		String problem = problem(expression);
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(subject + " " + problem + ".",
 					"Correct the expression, or declare the parameter with the type that has this member.");
@@ -77,8 +78,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	}
 
 	void checkText(SpelNode expression, String subject) {
-		ResolvableType result = type(expression);
-		Class<?> type = (result != null) ? result.resolve() : null;
+		Class<?> type = result(expression);
 		if (type == null || type == Object.class || isText(ClassUtils.resolvePrimitiveIfNecessary(type))) {
 			return;
 		}
@@ -93,27 +93,23 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	}
 
 	void checkVersion(SpelNode expression, String subject) {
-		ResolvableType result = type(expression);
-		Class<?> type = (result != null) ? result.resolve() : null;
-		if (type != null && !isVersion(ClassUtils.resolvePrimitiveIfNecessary(type))) {
+		Class<?> type = result(expression);
+		Class<?> boxed = (type != null) ? ClassUtils.resolvePrimitiveIfNecessary(type) : Object.class;
+		if (type != null
+				&& VERSIONS.stream().noneMatch((one) -> one.isAssignableFrom(boxed) || boxed.isAssignableFrom(one))) {
 			throw new IdempotencyConfigurationException(
 					subject + " yields a " + type.getTypeName() + ", which is not " + VERSION + ".",
 					"Use a property that grows with each change, like #payload.version.");
 		}
 	}
 
-	private static boolean isVersion(Class<?> type) {
-		return VERSIONS.stream().anyMatch((known) -> known.isAssignableFrom(type) || type.isAssignableFrom(known));
-	}
-
 	// Whether equal values of a class have the same text, as values of a key must.
 	static boolean isText(Class<?> type) {
-		for (Class<?> text : TEXTS) {
-			if (text.isAssignableFrom(type)) {
-				return true;
-			}
-		}
-		return false;
+		return TEXTS.stream().anyMatch((text) -> text.isAssignableFrom(type));
+	}
+
+	static Stream<SpelNode> children(SpelNode node) {
+		return IntStream.range(0, node.getChildCount()).mapToObj(node::getChild);
 	}
 
 	// Finds references that no type can satisfy.
@@ -129,20 +125,17 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 					+ (name.equals("#this") ? " outside a projection or selection" : "")
 					+ ", which is always null there.", "Use #record, #payload, #headers or a parameter.");
 		}
-		for (int i = 0; i < node.getChildCount(); i++) {
-			checkReferences(node.getChild(i), element || node instanceof Projection || node instanceof Selection,
-					subject);
-		}
+		boolean elements = element || node instanceof Projection || node instanceof Selection;
+		children(node).forEach((child) -> checkReferences(child, elements, subject));
 	}
 
-	// The problem of a node whose target has the
-	// given type; null if no problem can be proven.
-	private @Nullable String problem(SpelNode node, @Nullable ResolvableType target) {
+	// The problem of a node, null if no problem can be proven.
+	private @Nullable String problem(SpelNode node) {
 		if (node instanceof CompoundExpression) {
 			ResolvableType type = null;
 			for (int i = 0; i < node.getChildCount(); i++) {
 				SpelNode child = node.getChild(i);
-				String problem = (i == 0) ? problem(child, null) : memberProblem(child, type);
+				String problem = (i == 0) ? problem(child) : memberProblem(child, type);
 				if (problem != null) {
 					return problem;
 				}
@@ -189,7 +182,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 			SpelNode child = node.getChild(i);
 			boolean name = (node instanceof Indexer && child instanceof PropertyOrFieldReference)
 					|| (node instanceof ConstructorReference && i == 0);
-			String problem = name ? null : problem(child, null);
+			String problem = name ? null : problem(child);
 			if (problem != null) {
 				return problem;
 			}
@@ -197,15 +190,14 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		return null;
 	}
 
-	private @Nullable ResolvableType type(SpelNode expression) {
-		if (!(expression instanceof CompoundExpression)) {
-			return type(expression, null);
-		}
+	private @Nullable Class<?> result(SpelNode expression) {
+		List<SpelNode> nodes = (expression instanceof CompoundExpression) ? children(expression).toList()
+				: List.of(expression);
 		ResolvableType type = null;
-		for (int i = 0; i < expression.getChildCount(); i++) {
-			type = type(expression.getChild(i), type);
+		for (SpelNode node : nodes) {
+			type = type(node, type);
 		}
-		return type;
+		return (type != null) ? type.resolve() : null;
 	}
 
 	private @Nullable ResolvableType type(SpelNode node, @Nullable ResolvableType owner) {
@@ -233,10 +225,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 				.toList();
 			return (types.size() == 1) ? types.get(0) : null;
 		}
-		if (node instanceof Indexer) {
-			return element(owner);
-		}
-		return null;
+		return (node instanceof Indexer) ? element(owner) : null;
 	}
 
 	private static @Nullable ResolvableType element(ResolvableType owner) {

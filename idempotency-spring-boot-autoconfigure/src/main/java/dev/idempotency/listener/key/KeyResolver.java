@@ -66,14 +66,13 @@ final class KeyResolver {
 	}
 
 	private static @Nullable String evaluate(RecordExpression expression, RecordContext context) {
-		Object value;
 		try {
-			value = expression.evaluate(context);
+			Object value = expression.evaluate(context);
+			return (value != null) ? expression.text(value) : null;
 		}
 		catch (EvaluationException ex) {
 			throw new UnusableKeyException("the expression '" + expression + "' failed", ex);
 		}
-		return (value != null) ? expression.text(value) : null;
 	}
 
 }

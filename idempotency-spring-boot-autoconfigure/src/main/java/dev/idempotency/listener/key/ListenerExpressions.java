@@ -3,6 +3,7 @@ package dev.idempotency.listener.key;
 import java.lang.reflect.Method;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -18,46 +19,39 @@ import dev.idempotency.MissingKeyPolicy;
  * The expressions of the {@link Idempotent} annotation of one listener method, parsed and
  * checked once at startup.
  *
+ * @param parameters the parameters of the method
+ * @param key the expression of the key
+ * @param fingerprint the expression of the fingerprint
+ * @param versions evaluates the version
+ * @param condition the expression of the condition
+ * @param isKeyless whether the annotation declares that the records have no key
  * @since 0.1.0
  */
-public final class ListenerExpressions {
-
-	private final ListenerParameters parameters;
-
-	private final @Nullable RecordExpression key;
-
-	private final @Nullable RecordExpression fingerprint;
-
-	private final @Nullable RecordVersions versions;
-
-	private final @Nullable RecordExpression condition;
-
-	private final boolean usesPayload;
-
-	private final boolean keyless;
+public record ListenerExpressions(ListenerParameters parameters, @Nullable RecordExpression key,
+		@Nullable RecordExpression fingerprint, @Nullable RecordVersions versions, @Nullable RecordExpression condition,
+		boolean isKeyless) {
 
 	// The key of a dead letter is its coordinates, so the expressions for key and
 	// fingerprint are ignored.
-	public ListenerExpressions(Idempotent annotation, StringValueResolver placeholders, Method method,
+	public static ListenerExpressions of(Idempotent annotation, StringValueResolver placeholders, Method method,
 			Class<?> targetClass, String listener, boolean batch, boolean deadLetter) {
-		this.parameters = new ListenerParameters(method);
-		DeclaredTypes types = new DeclaredTypes(method, targetClass, this.parameters, batch);
-		this.key = deadLetter ? null : parse(placeholders.resolveStringValue(annotation.key()), "key", listener, types);
-		this.fingerprint = deadLetter ? null
-				: parse(placeholders.resolveStringValue(annotation.fingerprint()), "fingerprint", listener, types);
-		RecordExpression version = deadLetter ? null
-				: parse(placeholders.resolveStringValue(annotation.version()), "version", listener, types);
-		if (version != null && this.key == null) {
+		ListenerParameters parameters = new ListenerParameters(method);
+		DeclaredTypes types = new DeclaredTypes(method, targetClass, parameters, batch);
+		BiFunction<String, String, @Nullable RecordExpression> parser = (text,
+				attribute) -> parse(placeholders.resolveStringValue(text), attribute, listener, types);
+		RecordExpression key = deadLetter ? null : parser.apply(annotation.key(), "key");
+		RecordExpression fingerprint = deadLetter ? null : parser.apply(annotation.fingerprint(), "fingerprint");
+		RecordExpression version = deadLetter ? null : parser.apply(annotation.version(), "version");
+		if (version != null && key == null) {
 			throw new IdempotencyConfigurationException("@Idempotent on " + listener
 					+ " has a version but no key. The versions of different entities would not be told apart, and those "
 					+ "of one entity not compared.",
 					"Set 'key' to the identity of the entity whose state the records replace.");
 		}
-		this.keyless = this.key == null && annotation.onMissingKey() == MissingKeyPolicy.OFFSET;
-		this.versions = (version != null) ? new RecordVersions(version, annotation.onStale()) : null;
-		this.condition = parse(placeholders.resolveStringValue(annotation.condition()), "condition", listener, types);
-		this.usesPayload = variables().stream()
-			.anyMatch((name) -> name.equals("payload") || this.parameters.isPayloadName(name));
+		return new ListenerExpressions(parameters, key, fingerprint,
+				(version != null) ? new RecordVersions(version, annotation.onStale()) : null,
+				parser.apply(annotation.condition(), "condition"),
+				key == null && annotation.onMissingKey() == MissingKeyPolicy.OFFSET);
 	}
 
 	private static @Nullable RecordExpression parse(@Nullable String text, String attribute, String listener,
@@ -84,11 +78,6 @@ public final class ListenerExpressions {
 		return this.key != null;
 	}
 
-	// Whether the annotation declares that the records have no key.
-	public boolean isKeyless() {
-		return this.keyless;
-	}
-
 	public boolean hasFingerprint() {
 		return this.fingerprint != null;
 	}
@@ -103,30 +92,6 @@ public final class ListenerExpressions {
 			.filter(Objects::nonNull)
 			.flatMap((expression) -> expression.variables().stream())
 			.collect(Collectors.toSet());
-	}
-
-	boolean usesPayload() {
-		return this.usesPayload;
-	}
-
-	ListenerParameters parameters() {
-		return this.parameters;
-	}
-
-	@Nullable RecordExpression key() {
-		return this.key;
-	}
-
-	@Nullable RecordExpression fingerprint() {
-		return this.fingerprint;
-	}
-
-	@Nullable RecordVersions versions() {
-		return this.versions;
-	}
-
-	@Nullable RecordExpression condition() {
-		return this.condition;
 	}
 
 }

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
+import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
@@ -62,35 +63,25 @@ public final class ListenerScope {
 
 	private final Map<String, String> scopes = new ConcurrentHashMap<>();
 
-	private ListenerScope(@Nullable String explicit, @Nullable String group, String suffix,
-			Map<String, Set<String>> mainTopics, Set<String> fixedTopics, @Nullable Pattern topicPattern,
-			boolean deadLetter) {
-		this.explicit = explicit;
-		this.group = group;
-		this.suffix = suffix;
-		this.mainTopics = mainTopics;
-		this.fixedTopics = fixedTopics;
-		this.topicPattern = topicPattern;
-		this.deadLetter = deadLetter;
-	}
-
 	// The container is the main one, or one of its retry and dead-letter topics. The
 	// handler is the name of the method if its class has several.
-	public static ListenerScope of(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
+	public ListenerScope(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
 			MessageListenerContainer container, boolean deadLetter, String where) {
-		String group = main.getGroupId();
-		if (explicit == null && group == null) {
+		this.explicit = StringUtils.hasText(explicit) ? explicit : null;
+		this.group = main.getGroupId();
+		if (this.explicit == null && this.group == null) {
 			throw new IdempotencyConfigurationException(
 					"The idempotent listener " + where + " has no consumer group to take its scope from.",
 					"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
 		}
-		String suffix = deadLetter ? "#" + DEAD_LETTER : (handler != null) ? "#" + handler : "";
-		List<String> mainTopics = topics(main.getContainerProperties());
-		ListenerScope scope = new ListenerScope(explicit, group, suffix,
-				(main != container) ? mainTopics(mainTopics, topics(container.getContainerProperties())) : Map.of(),
-				new LinkedHashSet<>(mainTopics), main.getContainerProperties().getTopicPattern(), deadLetter);
-		scope.check(where);
-		return scope;
+		this.suffix = deadLetter ? "#" + DEAD_LETTER : (handler != null) ? "#" + handler : "";
+		List<String> topics = topics(main.getContainerProperties());
+		this.mainTopics = (main != container) ? mainTopics(topics, topics(container.getContainerProperties()))
+				: Map.of();
+		this.fixedTopics = new LinkedHashSet<>(topics);
+		this.topicPattern = main.getContainerProperties().getTopicPattern();
+		this.deadLetter = deadLetter;
+		check(where);
 	}
 
 	// Spring Kafka derives the topics of a retry container from the main topics, in the
@@ -162,10 +153,6 @@ public final class ListenerScope {
 	public static @Nullable String group(String scope) {
 		int slash = scope.lastIndexOf('/');
 		return (slash > 0) ? scope.substring(0, slash) : null;
-	}
-
-	public boolean isExplicit() {
-		return this.explicit != null;
 	}
 
 	// Whether this scope and another one are the same default scope for a
@@ -255,10 +242,8 @@ public final class ListenerScope {
 
 	@Override
 	public String toString() {
-		if (this.explicit == null && this.fixedTopics.isEmpty()) {
-			return "'" + name("<topic>") + "'";
-		}
-		return "'" + String.join("', '", names()) + "'";
+		return (this.explicit == null && this.fixedTopics.isEmpty()) ? "'" + name("<topic>") + "'"
+				: "'" + String.join("', '", names()) + "'";
 	}
 
 }

@@ -3,6 +3,7 @@ package dev.idempotency.listener.key;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -18,6 +19,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.Observers;
+import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.OperationVersion;
@@ -50,17 +52,23 @@ public final class OperationResolver {
 
 	private final Observers observers;
 
-	private final @Nullable OffsetPositions positions;
+	private final @Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions;
 
 	private final @Nullable RateLimitedWarnings warnings;
 
+	private final boolean usesPayload;
+
+	private final OperationResolver silent;
+
 	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, Observers observers, @Nullable OffsetPositions positions) {
+			@Nullable Serialization serialization, Observers observers,
+			@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions) {
 		this(settings, expressions, scope, serialization, observers, positions, new RateLimitedWarnings());
 	}
 
 	private OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, Observers observers, @Nullable OffsetPositions positions,
+			@Nullable Serialization serialization, Observers observers,
+			@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions,
 			@Nullable RateLimitedWarnings warnings) {
 		this.positions = positions;
 		this.warnings = warnings;
@@ -72,12 +80,16 @@ public final class OperationResolver {
 		this.scope = scope;
 		this.serialization = serialization;
 		this.observers = observers;
+		this.usesPayload = expressions.variables()
+			.stream()
+			.anyMatch((name) -> name.equals("payload") || expressions.parameters().isPayloadName(name));
+		this.silent = (warnings != null) ? silent(positions) : this;
 	}
 
 	// Return a resolver for records that are read outside of a delivery. It resolves
 	// the same records to the same operations, but reports nothing: neither log
 	// lines nor notifications.
-	public OperationResolver silent(OffsetPositions silentPositions) {
+	public OperationResolver silent(@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> silentPositions) {
 		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization, Observers.none(),
 				silentPositions, null);
 	}
@@ -86,10 +98,7 @@ public final class OperationResolver {
 		return this.expressions.isKeyless();
 	}
 
-	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
-		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments));
-	}
-
+	// The index is that of the record in its batch, -1 for a single record.
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
 	}
@@ -108,16 +117,11 @@ public final class OperationResolver {
 	// record is resolved again when it is delivered.
 	public @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record) {
 		ListenerParameters parameters = this.expressions.parameters();
-		if (this.expressions.usesPayload() && !parameters.isPayload(record.value())) {
+		if (this.usesPayload && !parameters.isPayload(record.value())) {
 			return null;
 		}
-		RecordContext context = new RecordContext(parameters, record, parameters.arguments(record.value()));
 		try {
-			RecordExpression condition = this.expressions.condition();
-			if (condition != null && Boolean.FALSE.equals(condition.evaluate(context))) {
-				return null;
-			}
-			return resolveAhead(record, context);
+			return this.silent.resolve(record, parameters.arguments(record.value()), -1).operation();
 		}
 		catch (RuntimeException ex) {
 			// The delivery reports it.
@@ -125,23 +129,8 @@ public final class OperationResolver {
 		}
 	}
 
-	private @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record, RecordContext context) {
-		try {
-			String key = this.keys.resolve(context, record.headers());
-			RecordExpression expression = this.expressions.fingerprint();
-			RecordVersions versions = this.expressions.versions();
-			return operation(record, origin(record), key,
-					(expression != null) ? computeFingerprint(expression.evaluate(context)) : sentFingerprint(record),
-					(versions != null) ? versions.of(context, origin(record)) : null);
-		}
-		catch (UnusableKeyException ex) {
-			return (this.settings.onMissingKey() == MissingKeyPolicy.RECORD_COORDINATES)
-					? operation(record, origin(record), this.scope.coordinates(record), null, null) : null;
-		}
-	}
-
 	private Resolution resolve(ConsumerRecord<?, ?> record, RecordContext context) {
-		Origin origin = origin(record);
+		Origin origin = new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
 		if (isExcluded(context, origin)) {
 			return new Resolution(origin, null, true);
 		}
@@ -167,7 +156,7 @@ public final class OperationResolver {
 				return new Resolution(origin, positioned(record, origin), false);
 			}
 		}
-		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint, version) : null,
+		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint, version, null) : null,
 				false);
 	}
 
@@ -178,20 +167,14 @@ public final class OperationResolver {
 	}
 
 	private IdempotentOperation positioned(ConsumerRecord<?, ?> record, Origin origin) {
-		IdempotencyKey key = IdempotencyKey.of(this.scope.of(record), this.scope.coordinates(record));
-		return new IdempotentOperation(key, this.settings.listener(), origin, this.settings.mode(), null,
-				this.settings.lease(), this.settings.retention(), Objects.requireNonNull(this.positions).of(record),
-				null);
-	}
-
-	private Origin origin(ConsumerRecord<?, ?> record) {
-		return new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
+		return operation(record, origin, this.scope.coordinates(record), null, null,
+				Objects.requireNonNull(this.positions).apply(record));
 	}
 
 	private IdempotentOperation operation(ConsumerRecord<?, ?> record, Origin origin, String key,
-			byte @Nullable [] fingerprint, @Nullable OperationVersion version) {
+			byte @Nullable [] fingerprint, @Nullable OperationVersion version, @Nullable OffsetPosition position) {
 		return new IdempotentOperation(IdempotencyKey.of(this.scope.of(record), key), this.settings.listener(), origin,
-				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention(), null, version);
+				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention(), position, version);
 	}
 
 	private @Nullable OperationVersion version(RecordContext context, Origin origin) {
@@ -261,12 +244,13 @@ public final class OperationResolver {
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
 		RecordExpression expression = this.expressions.fingerprint();
 		if (expression == null) {
-			return sentFingerprint(context.record());
+			byte[] sent = TextHeaders.fingerprint(context.record().headers());
+			return (sent != null) ? Fingerprint.ofMessage(sent) : null;
 		}
 		Object content = null;
 		try {
 			content = expression.evaluate(context);
-			return computeFingerprint(content);
+			return Objects.requireNonNull(this.serialization).fingerprint(content);
 		}
 		catch (RuntimeException ex) {
 			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
@@ -276,15 +260,6 @@ public final class OperationResolver {
 					+ ": " + describe(ex) + " (" + origin + "). The record is rejected. Change the fingerprint of "
 					+ "@Idempotent so that it yields values that can be written as JSON", ex);
 		}
-	}
-
-	private byte[] computeFingerprint(@Nullable Object content) {
-		return Objects.requireNonNull(this.serialization).fingerprint(content);
-	}
-
-	private static byte @Nullable [] sentFingerprint(ConsumerRecord<?, ?> record) {
-		byte[] sent = TextHeaders.fingerprint(record.headers());
-		return (sent != null) ? Fingerprint.ofMessage(sent) : null;
 	}
 
 	// The messages of exceptions of other libraries and of the application are left out,

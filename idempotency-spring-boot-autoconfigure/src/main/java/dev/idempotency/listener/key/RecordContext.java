@@ -4,17 +4,10 @@ import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
-import org.springframework.expression.BeanResolver;
 import org.springframework.expression.ConstructorResolver;
-import org.springframework.expression.EvaluationContext;
-import org.springframework.expression.IndexAccessor;
 import org.springframework.expression.MethodResolver;
-import org.springframework.expression.OperatorOverloader;
 import org.springframework.expression.PropertyAccessor;
-import org.springframework.expression.TypeComparator;
-import org.springframework.expression.TypeConverter;
 import org.springframework.expression.TypeLocator;
-import org.springframework.expression.TypedValue;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.kafka.support.KafkaNull;
 import org.springframework.messaging.Message;
@@ -23,7 +16,7 @@ import org.springframework.messaging.Message;
  * The evaluation context of a record. All contexts share the resolvers, which are costly
  * to create, and resolve a variable only when an expression uses it.
  */
-final class RecordContext implements EvaluationContext {
+final class RecordContext extends StandardEvaluationContext {
 
 	private static final StandardEvaluationContext SHARED = new StandardEvaluationContext();
 
@@ -35,10 +28,6 @@ final class RecordContext implements EvaluationContext {
 
 	// The index of the record in its batch, -1 for a single record.
 	private final int index;
-
-	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments) {
-		this(parameters, record, arguments, -1);
-	}
 
 	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		this.parameters = parameters;
@@ -80,23 +69,13 @@ final class RecordContext implements EvaluationContext {
 	}
 
 	@Override
-	public void setVariable(String name, @Nullable Object value) {
+	public void setVariable(@Nullable String name, @Nullable Object value) {
 		throw new UnsupportedOperationException("Expressions of @Idempotent cannot set variables");
-	}
-
-	@Override
-	public TypedValue getRootObject() {
-		return TypedValue.NULL;
 	}
 
 	@Override
 	public List<PropertyAccessor> getPropertyAccessors() {
 		return SHARED.getPropertyAccessors();
-	}
-
-	@Override
-	public List<IndexAccessor> getIndexAccessors() {
-		return SHARED.getIndexAccessors();
 	}
 
 	@Override
@@ -110,28 +89,8 @@ final class RecordContext implements EvaluationContext {
 	}
 
 	@Override
-	public @Nullable BeanResolver getBeanResolver() {
-		return null;
-	}
-
-	@Override
 	public TypeLocator getTypeLocator() {
 		return SHARED.getTypeLocator();
-	}
-
-	@Override
-	public TypeConverter getTypeConverter() {
-		return SHARED.getTypeConverter();
-	}
-
-	@Override
-	public TypeComparator getTypeComparator() {
-		return SHARED.getTypeComparator();
-	}
-
-	@Override
-	public OperatorOverloader getOperatorOverloader() {
-		return SHARED.getOperatorOverloader();
 	}
 
 }

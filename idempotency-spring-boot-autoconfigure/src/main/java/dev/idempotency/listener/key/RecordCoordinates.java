@@ -3,6 +3,7 @@ package dev.idempotency.listener.key;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
+import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
@@ -66,13 +67,11 @@ final class RecordCoordinates {
 
 	// The topic of the record of which a record is a copy.
 	static @Nullable String originalTopic(ConsumerRecord<?, ?> record, Set<String> topics) {
-		for (String family : FAMILIES) {
-			String topic = topic(record.headers(), family);
-			if (topic != null && topics.contains(topic)) {
-				return topic;
-			}
-		}
-		return null;
+		return Stream.of(FAMILIES)
+			.flatMap((family) -> Stream.ofNullable(topic(record.headers(), family)))
+			.filter(topics::contains)
+			.findFirst()
+			.orElse(null);
 	}
 
 	private static @Nullable String topic(Headers headers, String family) {

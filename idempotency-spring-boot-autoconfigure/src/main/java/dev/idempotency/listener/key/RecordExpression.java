@@ -84,9 +84,7 @@ final class RecordExpression {
 				names.add(name);
 			}
 		}
-		for (int i = 0; i < node.getChildCount(); i++) {
-			collectVariables(node.getChild(i), names);
-		}
+		DeclaredTypes.children(node).forEach((child) -> collectVariables(child, names));
 	}
 
 	private void collectParts(SpelNode node) {
@@ -94,18 +92,13 @@ final class RecordExpression {
 			this.parts.add(node);
 			return;
 		}
-		for (int i = 0; i < node.getChildCount(); i++) {
-			collectParts(node.getChild(i));
-		}
+		DeclaredTypes.children(node).forEach(this::collectParts);
 	}
 
 	// A sum inside the brackets of an index is a number and not a part of the key.
 	private static boolean hasSum(SpelNode node) {
-		boolean found = node instanceof OpPlus;
-		for (int i = 0; !found && i < node.getChildCount(); i++) {
-			found = !(node instanceof Indexer) && hasSum(node.getChild(i));
-		}
-		return found;
+		return node instanceof OpPlus
+				|| (!(node instanceof Indexer) && DeclaredTypes.children(node).anyMatch(RecordExpression::hasSum));
 	}
 
 	Set<String> variables() {

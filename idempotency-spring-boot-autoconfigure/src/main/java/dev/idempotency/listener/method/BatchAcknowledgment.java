@@ -22,11 +22,14 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private final List<Integer> due;
 
-	private volatile int acknowledged = NONE;
+	// The position of the last acknowledged record.
+	volatile int acknowledged = NONE;
 
-	private volatile int nacked = NONE;
+	// The position of the first record that was negatively acknowledged.
+	volatile int nacked = NONE;
 
-	private volatile Duration sleep = Duration.ZERO;
+	// The delay before the redelivery of negatively acknowledged records.
+	volatile Duration sleep = Duration.ZERO;
 
 	private volatile boolean completed;
 
@@ -41,21 +44,6 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	boolean isAcknowledged() {
 		return this.acknowledged == this.due.size() - 1;
-	}
-
-	// Return the position of the last acknowledged record.
-	int acknowledged() {
-		return this.acknowledged;
-	}
-
-	// Return the position of the first record that was negatively acknowledged.
-	int nacked() {
-		return this.nacked;
-	}
-
-	// Return the delay before the redelivery of negatively acknowledged records.
-	Duration sleep() {
-		return this.sleep;
 	}
 
 	void completed() {

@@ -3,12 +3,11 @@ package dev.idempotency.listener.method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 import org.aopalliance.intercept.MethodInvocation;
@@ -16,7 +15,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.KafkaException;
@@ -30,8 +28,8 @@ import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.Delivery.NackedException;
-import dev.idempotency.listener.delivery.ListenerSettings;
-import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.error.BlockedRecordHandling.RejectedRecordException;
+import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
@@ -56,11 +54,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private final List<BatchItem> items;
 
-	private final @Nullable AcknowledgmentCheck check;
-
 	private final boolean deferring;
 
-	private final ListenerSettings settings;
+	private final ProtectedBatchListener listener;
 
 	// The records for which a call of the method has returned.
 	private final BitSet handled = new BitSet();
@@ -73,14 +69,13 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private Duration nackSleep = Duration.ZERO;
 
-	BatchInvocation(MethodInvocation invocation, Delivery delivery, List<BatchItem> items,
-			@Nullable AcknowledgmentCheck check, boolean deferring, ListenerSettings settings) {
+	BatchInvocation(ProtectedBatchListener listener, MethodInvocation invocation, Delivery delivery,
+			List<BatchItem> items, boolean deferring) {
+		this.listener = listener;
 		this.invocation = invocation;
 		this.delivery = delivery;
 		this.items = items;
-		this.check = check;
 		this.deferring = deferring;
-		this.settings = settings;
 	}
 
 	// Check that each list among the arguments has one element per delivered record.
@@ -112,15 +107,16 @@ final class BatchInvocation implements BatchHandler<Object> {
 		this.acknowledgment = own;
 		@Nullable Object[] arguments = keep(this.invocation.getArguments(), due, records.size(), own);
 		this.returned = ((ProxyMethodInvocation) this.invocation).invocableClone(arguments).proceed();
-		if (own != null && own.nacked() >= 0) {
+		if (own != null && own.nacked >= 0) {
 			// Kept here, because transactional mode calls the method again with a new
 			// acknowledgment for the records before the negatively acknowledged one.
-			this.nackSleep = own.sleep();
+			this.nackSleep = own.sleep;
 			throw new NackedException();
 		}
-		if (this.check != null && own != null && !own.isAcknowledged() && this.delivery.isUnacknowledged()) {
-			ConsumerRecord<?, ?> first = records.get(due.get(own.acknowledged() + 1));
-			throw this.check
+		AcknowledgmentCheck check = this.listener.check();
+		if (check != null && own != null && !own.isAcknowledged() && this.delivery.isUnacknowledged()) {
+			ConsumerRecord<?, ?> first = records.get(due.get(own.acknowledged + 1));
+			throw check
 				.failure("topic " + first.topic() + ", partition " + first.partition() + ", offset " + first.offset());
 		}
 		due.forEach(this.handled::set);
@@ -136,13 +132,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 			@Nullable Acknowledgment acknowledgment) {
 		@Nullable Object[] filtered = arguments.clone();
 		for (int i = 0; i < arguments.length; i++) {
-			if (arguments[i] instanceof Acknowledgment && acknowledgment != null) {
-				filtered[i] = acknowledgment;
-			}
-			else {
-				// Lists are always copied, because the method may change them.
-				filtered[i] = keep(arguments[i], kept, delivered);
-			}
+			// Lists are always copied, because the method may change them.
+			filtered[i] = (arguments[i] instanceof Acknowledgment && acknowledgment != null) ? acknowledgment
+					: keep(arguments[i], kept, delivered);
 		}
 		return filtered;
 	}
@@ -158,24 +150,22 @@ final class BatchInvocation implements BatchHandler<Object> {
 	}
 
 	private static <K, V> ConsumerRecords<K, V> records(ConsumerRecords<K, V> records, List<Integer> kept) {
-		Set<Integer> indexes = new HashSet<>(kept);
-		Map<TopicPartition, List<ConsumerRecord<K, V>>> some = new LinkedHashMap<>();
-		int index = 0;
-		for (ConsumerRecord<K, V> record : records) {
-			if (indexes.contains(index++)) {
-				some.computeIfAbsent(Coordinates.partition(record), (key) -> new ArrayList<>()).add(record);
-			}
-		}
-		return new ConsumerRecords<>(some, Map.of());
+		List<ConsumerRecord<K, V>> all = new ArrayList<>(records.count());
+		records.forEach(all::add);
+		return new ConsumerRecords<>(
+				kept.stream()
+					.map(all::get)
+					.collect(Collectors.groupingBy(Coordinates::partition, LinkedHashMap::new, Collectors.toList())),
+				Map.of());
 	}
 
 	@Override
 	public int failedAt(Throwable error) {
 		if (error instanceof NackedException && this.acknowledgment != null) {
-			return this.acknowledgment.nacked();
+			return this.acknowledgment.nacked;
 		}
 		if (error instanceof OperationNotAcknowledgedException && this.acknowledgment != null) {
-			return this.acknowledgment.acknowledged() + 1;
+			return this.acknowledgment.acknowledged + 1;
 		}
 		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, error);
 		if (failed == null) {
@@ -191,7 +181,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	public @Nullable OperationDeclinedException declinedBy(Throwable error) {
 		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
 				: ExceptionCauses.find(BatchListenerFailedException.class, error);
-		return (failed != null) ? this.settings.declinedFailures().declined(failed.getCause()) : null;
+		return (failed != null) ? this.listener.settings().declinedFailures().declined(failed.getCause()) : null;
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {
@@ -213,7 +203,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	@Override
 	public int completed(int count) {
 		BatchAcknowledgment own = this.acknowledgment;
-		return (!this.deferring || own == null || !this.delivery.isUnacknowledged()) ? count : own.acknowledged() + 1;
+		return (!this.deferring || own == null || !this.delivery.isUnacknowledged()) ? count : own.acknowledged + 1;
 	}
 
 	@Override
@@ -254,7 +244,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 		if (this.acknowledgment != null) {
 			this.acknowledgment.partiallyCompleted();
 		}
-		RuntimeException partial = BlockedRecordHandling.partial(this.delivery.records(),
+		RuntimeException partial = new PartialBatchException(result.blocked().values().iterator().next(),
+				this.delivery.records(),
 				(index) -> index < result.results().size() && result.results().get(index) != null, result.blocked(),
 				committable);
 		Throwable failure = result.failure();
@@ -263,7 +254,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 				.warn("A batch failed while other records of it are blocked. Its unprocessed records are redelivered: "
 						+ partial.getMessage(), failure);
 		}
-		this.delivery.block(partial, result.blocked(), this::key, this.settings);
+		this.delivery.block(partial, result.blocked(), this::key, this.listener.settings());
 		return partial;
 	}
 
@@ -276,15 +267,12 @@ final class BatchInvocation implements BatchHandler<Object> {
 		if (this.acknowledgment == null) {
 			return !this.delivery.isBehindUnacknowledged();
 		}
-		return this.acknowledgment.isAcknowledged() && this.delivery.complete(processed(result));
-	}
-
-	private List<? extends ConsumerRecord<?, ?>> processed(BatchResult<Object> result) {
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		return IntStream.range(0, result.results().size())
-			.filter((index) -> result.results().get(index) != null)
-			.mapToObj(records::get)
-			.toList();
+		return this.acknowledgment.isAcknowledged()
+				&& this.delivery.complete(IntStream.range(0, result.results().size())
+					.filter((index) -> result.results().get(index) != null)
+					.mapToObj(records::get)
+					.toList());
 	}
 
 	private Throwable failed(Throwable failure, int index, boolean transactional) {
@@ -294,8 +282,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		// The error handler commits the offsets of the records before the failed one.
 		this.delivery.complete(this.delivery.records().subList(0, index));
 		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
-		return (failure instanceof OperationRejectedException rejected)
-				? BlockedRecordHandling.rejected(rejected, record)
+		return (failure instanceof OperationRejectedException rejected) ? new RejectedRecordException(rejected, record)
 				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);
 	}
 

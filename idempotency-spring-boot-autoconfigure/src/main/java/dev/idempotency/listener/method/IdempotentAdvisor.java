@@ -1,23 +1,18 @@
 package dev.idempotency.listener.method;
 
-import java.lang.annotation.Annotation;
 import java.lang.reflect.Method;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
-import org.aopalliance.aop.Advice;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aop.Pointcut;
-import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Role;
@@ -50,7 +45,7 @@ import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
  */
 @SuppressWarnings("serial")
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
+public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
 	/**
 	 * Called instead of a method when the thread delivers no record.
@@ -61,13 +56,15 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	private static final Map<Class<?>, Boolean> CANDIDATES = new ConcurrentReferenceHashMap<>();
 
-	private final transient IdempotentPointcut pointcut = new IdempotentPointcut();
+	private final transient Set<Method> marked = ConcurrentHashMap.newKeySet();
 
 	private final transient Set<Method> checkedForWarning = ConcurrentHashMap.newKeySet();
 
-	private final transient MethodInterceptor advice = this::invoke;
+	private volatile boolean matched;
 
 	public IdempotentAdvisor() {
+		setAdvice((MethodInterceptor) this::invoke);
+		setClassFilter(IdempotentAdvisor::isCandidate);
 		// The transaction advisor has the lowest precedence and must be inside.
 		setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
 	}
@@ -100,14 +97,19 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 		}
 	}
 
+	// Matches annotated methods and all methods of annotated classes.
 	@Override
-	public Pointcut getPointcut() {
-		return this.pointcut;
-	}
-
-	@Override
-	public Advice getAdvice() {
-		return this.advice;
+	public boolean matches(Method method, Class<?> targetClass) {
+		if (!isMarked(method, targetClass)) {
+			return false;
+		}
+		this.matched = true;
+		Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
+		if (AnnotatedElementUtils.hasAnnotation(specific, Idempotent.class)) {
+			this.marked.add(specific);
+		}
+		// The annotation of a bean method applies to the function that it returns.
+		return !AnnotatedElementUtils.hasAnnotation(specific, Bean.class);
 	}
 
 	// Whether a class can have a method that is marked. The search runs once for a
@@ -117,11 +119,9 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	}
 
 	private static boolean declares(Class<?> type) {
-		if (!AnnotationUtils.isCandidateClass(type, Idempotent.class)) {
-			return false;
-		}
-		return AnnotatedElementUtils.hasAnnotation(type, Idempotent.class) || declaresMethod(type)
-				|| ClassUtils.getAllInterfacesForClassAsSet(type).stream().anyMatch(IdempotentAdvisor::declaresMethod);
+		return AnnotationUtils.isCandidateClass(type, Idempotent.class) && (AnnotatedElementUtils.hasAnnotation(type,
+				Idempotent.class) || declaresMethod(type)
+				|| ClassUtils.getAllInterfacesForClassAsSet(type).stream().anyMatch(IdempotentAdvisor::declaresMethod));
 	}
 
 	private static boolean declaresMethod(Class<?> type) {
@@ -130,21 +130,17 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 	}
 
 	public static boolean isMarked(Method method, Class<?> targetClass) {
-		return hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class)
-				|| AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
-	}
-
-	private static boolean hasAnnotation(Method method, Class<? extends Annotation> annotation) {
-		return AnnotatedElementUtils.hasAnnotation(method, annotation);
+		return AnnotatedElementUtils.hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass),
+				Idempotent.class) || AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
 	}
 
 	public boolean isUsed() {
-		return this.pointcut.matched;
+		return this.matched;
 	}
 
 	// The matched methods that have the annotation themselves.
 	public Set<Method> markedMethods() {
-		return Set.copyOf(this.pointcut.marked);
+		return Set.copyOf(this.marked);
 	}
 
 	private void warnIfUnprotected(MethodInvocation invocation) {
@@ -166,51 +162,18 @@ public final class IdempotentAdvisor extends AbstractPointcutAdvisor {
 
 	// The annotation of a class applies to its listener methods, if it has any.
 	private static boolean isListenerMethod(Method method, Class<?> type) {
-		if (hasAnnotation(method, Idempotent.class)) {
+		if (AnnotatedElementUtils.hasAnnotation(method, Idempotent.class)) {
 			return true;
 		}
 		Set<Method> listeners = MethodIntrospector.selectMethods(type,
-				(ReflectionUtils.MethodFilter) (candidate) -> hasAnnotation(candidate, KafkaListener.class)
-						|| hasAnnotation(candidate, KafkaHandler.class));
+				(ReflectionUtils.MethodFilter) (
+						candidate) -> AnnotatedElementUtils.hasAnnotation(candidate, KafkaListener.class)
+								|| AnnotatedElementUtils.hasAnnotation(candidate, KafkaHandler.class));
 		if (!listeners.isEmpty()) {
 			return listeners.contains(method);
 		}
-		return !ReflectionUtils.isObjectMethod(method) && !isSeekCallback(method);
-	}
-
-	private static boolean isSeekCallback(Method method) {
-		return Stream.of(ConsumerSeekAware.class.getMethods())
-			.anyMatch((callback) -> callback.getName().equals(method.getName())
-					&& Arrays.equals(callback.getParameterTypes(), method.getParameterTypes()));
-	}
-
-	/**
-	 * Matches annotated methods and all methods of annotated classes.
-	 */
-	private static final class IdempotentPointcut extends StaticMethodMatcherPointcut {
-
-		private final Set<Method> marked = ConcurrentHashMap.newKeySet();
-
-		private volatile boolean matched;
-
-		IdempotentPointcut() {
-			setClassFilter(IdempotentAdvisor::isCandidate);
-		}
-
-		@Override
-		public boolean matches(Method method, Class<?> targetClass) {
-			if (!isMarked(method, targetClass)) {
-				return false;
-			}
-			this.matched = true;
-			Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
-			if (hasAnnotation(specific, Idempotent.class)) {
-				this.marked.add(specific);
-			}
-			// The annotation of a bean method applies to the function that it returns.
-			return !hasAnnotation(specific, Bean.class);
-		}
-
+		return !ReflectionUtils.isObjectMethod(method)
+				&& !ClassUtils.hasMethod(ConsumerSeekAware.class, method.getName(), method.getParameterTypes());
 	}
 
 	/**

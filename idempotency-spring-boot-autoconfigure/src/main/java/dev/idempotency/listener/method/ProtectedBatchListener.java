@@ -72,8 +72,8 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 		delivery.begin();
 		try {
 			// The error handler commits the offsets of the records before a rejected one.
-			BatchInvocation batch = new BatchInvocation(invocation, delivery, items, this.check,
-					this.deferring && rejection == null, this.settings);
+			BatchInvocation batch = new BatchInvocation(this, invocation, delivery, items,
+					this.deferring && rejection == null);
 			long start = System.nanoTime();
 			BatchResult<Object> result = this.settings.template()
 				.executeAll(items, this.settings.mode(), this.settings.codec(), this.settings.boundary(), batch);

@@ -26,6 +26,7 @@ import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.Futures;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.OperationObserver.Outcome;
 
@@ -67,7 +68,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	}
 
 	private @Nullable Object process(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		Resolution resolution = this.settings.operations().resolve(delivery.record(), invocation.getArguments());
+		Resolution resolution = this.settings.operations().resolve(delivery.record(), invocation.getArguments(), -1);
 		IdempotentOperation operation = resolution.operation();
 		if (resolution.excluded()) {
 			return executeUnprotected(resolution.origin(), invocation, delivery);
@@ -82,7 +83,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	private @Nullable Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
 		delivery.begin(operation.key());
-		try {
+		return blocking(operation, delivery, () -> {
 			IdempotentResult<Object> executed = this.settings.template()
 				.execute(operation, this.settings.codec(), this.settings.boundary(), LookAhead.claims(this.settings),
 						() -> {
@@ -94,18 +95,26 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 						});
 			delivery.completed(executed.duplicate() || executed.stale());
 			return executed.result();
+		});
+	}
+
+	private @Nullable Object blocking(@Nullable IdempotentOperation operation, Delivery delivery,
+			Handler<Object, Throwable> execution) throws Throwable {
+		try {
+			return execution.handle();
 		}
 		catch (NackedException ex) {
 			// The method itself has requested the redelivery from the container.
 			return null;
 		}
 		catch (OperationBlockedException ex) {
-			if (ex instanceof OperationInProgressException && delivery.acknowledgeWithOriginal(operation)) {
+			if (operation != null && ex instanceof OperationInProgressException
+					&& delivery.acknowledgeWithOriginal(operation)) {
 				// This container owns the claim. Blocking the record could block the
 				// acknowledgment of the original.
 				return null;
 			}
-			delivery.block(ex, operation.key(), this.settings);
+			delivery.block(ex, (operation != null) ? operation.key() : null, this.settings);
 			throw ex;
 		}
 		finally {
@@ -114,16 +123,15 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	}
 
 	private @Nullable Object proceed(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		Object result;
 		try {
-			result = proceed(invocation);
+			Object result = proceed(invocation);
+			delivery.checkNotNacked();
+			return result;
 		}
 		catch (OperationDeclinedException ex) {
 			delivery.checkNotNacked();
 			throw ex;
 		}
-		delivery.checkNotNacked();
-		return result;
 	}
 
 	private @Nullable Object proceed(MethodInvocation invocation) throws Throwable {
@@ -244,23 +252,13 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			return proceed(invocation);
 		}
 		delivery.begin();
-		try {
+		return blocking(null, delivery, () -> {
 			Object result = this.settings.template()
 				.executeUnprotected(origin, this.settings.mode(), this.settings.boundary(),
 						() -> proceed(invocation, delivery));
 			delivery.completed(false);
 			return result;
-		}
-		catch (NackedException ex) {
-			return null;
-		}
-		catch (OperationBlockedException ex) {
-			delivery.block(ex, null, this.settings);
-			throw ex;
-		}
-		finally {
-			delivery.end();
-		}
+		});
 	}
 
 }

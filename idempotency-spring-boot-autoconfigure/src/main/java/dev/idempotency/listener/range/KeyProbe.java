@@ -2,8 +2,9 @@ package dev.idempotency.listener.range;
 
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 
-import org.aopalliance.intercept.MethodInvocation;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -18,11 +19,11 @@ import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ProtectedListeners;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
-import dev.idempotency.listener.key.OffsetPositions;
 import dev.idempotency.listener.key.OperationResolver;
 import dev.idempotency.listener.method.IdempotentAdvisor;
-import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.reconcile.TopicRecord.Target;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.OffsetPosition;
 
 /**
  * Finds out to which operation a listener resolves a record, without running the method:
@@ -38,74 +39,68 @@ final class KeyProbe {
 
 	private final @Nullable String group;
 
-	private final OffsetPositions positions;
+	private final Function<ConsumerRecord<?, ?>, OffsetPosition> positions;
 
 	private final Map<ProtectedListener, OperationResolver> resolvers = new HashMap<>();
 
-	private @Nullable ConsumerRecord<?, ?> record;
-
-	private @Nullable Answer answer;
-
-	KeyProbe(ProtectedListeners listeners, @Nullable String group, OffsetPositions positions) {
+	KeyProbe(ProtectedListeners listeners, @Nullable String group,
+			Function<ConsumerRecord<?, ?>, OffsetPosition> positions) {
 		this.listeners = listeners;
 		this.group = group;
 		this.positions = positions;
 	}
 
-	Answer resolve(ConsumerRecord<?, ?> probed, DeliveryListener<?, ?> listener, Consumer<?, ?> consumer) {
-		this.record = probed;
-		this.answer = null;
+	Answer resolve(ConsumerRecord<?, ?> record, DeliveryListener<?, ?> listener, Consumer<?, ?> consumer) {
+		AtomicReference<@Nullable Answer> answer = new AtomicReference<>();
 		boolean batch = listener instanceof BatchMessageListener<?, ?>;
-		IdempotentAdvisor.PROBE.set((invocation) -> reached(invocation, batch));
+		IdempotentAdvisor.PROBE.set((invocation) -> {
+			answer.set(resolve(this.listeners.get(invocation.getMethod()), record, invocation.getArguments(), batch));
+			if (KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
+				// The adapter would retry a function that fails.
+				return null;
+			}
+			throw new ReachedSignal();
+		});
 		KafkaUtils.setConsumerGroupId(this.group);
 		try {
-			listener.probe(probed, NO_ACKNOWLEDGMENT, consumer);
+			listener.probe(record, NO_ACKNOWLEDGMENT, consumer);
 		}
 		catch (ReachedSignal ex) {
 			// The operation is resolved.
 		}
 		catch (RuntimeException ex) {
 			// Advice around the method may have replaced the signal.
-			if (this.answer == null) {
-				return new Answer(null, null, "the record cannot be converted for the listener method: " + type(ex));
+			if (answer.get() == null) {
+				return new Answer(null, "the record cannot be converted for the listener method: " + type(ex));
 			}
 		}
 		finally {
 			KafkaUtils.clearConsumerGroupId();
 			IdempotentAdvisor.PROBE.remove();
-			this.record = null;
 		}
 		// The filter of the container excludes the record if the method was not reached.
-		return (this.answer != null) ? this.answer : Answer.UNPROTECTED;
+		Answer resolved = answer.get();
+		return (resolved != null) ? resolved : Answer.UNPROTECTED;
 	}
 
-	private @Nullable Object reached(MethodInvocation invocation, boolean batch) {
-		ProtectedListener listener = this.listeners.get(invocation.getMethod());
-		this.answer = (listener != null && this.record != null)
-				? resolve(listener, this.record, invocation.getArguments(), batch) : Answer.UNPROTECTED;
-		if (KotlinDetector.isSuspendingFunction(invocation.getMethod())) {
-			// The adapter would retry a function that fails.
-			return null;
+	private Answer resolve(@Nullable ProtectedListener listener, ConsumerRecord<?, ?> reached,
+			@Nullable Object[] arguments, boolean batch) {
+		if (listener == null) {
+			return Answer.UNPROTECTED;
 		}
-		throw new ReachedSignal();
-	}
-
-	private Answer resolve(ProtectedListener listener, ConsumerRecord<?, ?> reached, @Nullable Object[] arguments,
-			boolean batch) {
 		ListenerSettings settings = listener.settings();
 		OperationResolver resolver = this.resolvers.computeIfAbsent(listener,
 				(key) -> settings.operations().silent(this.positions));
 		try {
-			IdempotentOperation operation = (batch ? resolver.resolve(reached, arguments, 0)
-					: resolver.resolve(reached, arguments))
-				.operation();
-			return (operation != null) ? new Answer(settings.template(), operation, null) : Answer.UNPROTECTED;
+			IdempotentOperation operation = resolver.resolve(reached, arguments, batch ? 0 : -1).operation();
+			return (operation != null) ? new Answer(new Target(settings.template(), operation), null)
+					: Answer.UNPROTECTED;
 		}
 		catch (OperationRejectedException ex) {
-			return new Answer(null, null, String.valueOf(ex.getMessage()));
+			return new Answer(null, String.valueOf(ex.getMessage()));
 		}
 		catch (RuntimeException ex) {
-			return new Answer(null, null, "the operation of the record cannot be resolved: " + type(ex));
+			return new Answer(null, "the operation of the record cannot be resolved: " + type(ex));
 		}
 	}
 
@@ -117,15 +112,13 @@ final class KeyProbe {
 	/**
 	 * The operation of a record.
 	 *
-	 * @param template executes the operation, {@code null} if there is none
-	 * @param operation the operation, {@code null} if there is none
+	 * @param target the operation, {@code null} if there is none
 	 * @param problem the reason why the operation cannot be resolved, {@code null} if it
 	 * is, or if the listener does not protect the record
 	 */
-	record Answer(@Nullable IdempotencyTemplate template, @Nullable IdempotentOperation operation,
-			@Nullable String problem) {
+	record Answer(@Nullable Target target, @Nullable String problem) {
 
-		static final Answer UNPROTECTED = new Answer(null, null, null);
+		static final Answer UNPROTECTED = new Answer(null, null);
 
 	}
 

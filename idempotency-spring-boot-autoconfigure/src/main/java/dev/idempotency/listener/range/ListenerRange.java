@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -30,7 +31,6 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.PartitionInfo;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.Deserializer;
 import org.jspecify.annotations.Nullable;
@@ -122,7 +122,7 @@ final class ListenerRange implements TopicRange {
 			return new ListenerRange(source, consumer, starts, ends, committed);
 		}
 		catch (RuntimeException | Error ex) {
-			close(consumer);
+			consumer.close(CloseOptions.timeout(Duration.ZERO));
 			throw ex;
 		}
 	}
@@ -194,8 +194,7 @@ final class ListenerRange implements TopicRange {
 		if (pattern == null) {
 			return new LinkedHashSet<>(ListenerScope.topics(settings));
 		}
-		Map<String, List<PartitionInfo>> all = consumer.listTopics();
-		return all.keySet().stream().filter((topic) -> pattern.matcher(topic).matches()).sorted().toList();
+		return consumer.listTopics().keySet().stream().filter(pattern.asMatchPredicate()).sorted().toList();
 	}
 
 	private static Map<TopicPartition, Long> starts(Consumer<?, ?> consumer, List<TopicPartition> partitions,
@@ -217,30 +216,26 @@ final class ListenerRange implements TopicRange {
 			Instant time) {
 		Map<TopicPartition, Long> times = partitions.stream()
 			.collect(Collectors.toMap((partition) -> partition, (partition) -> time.toEpochMilli()));
-		Map<TopicPartition, OffsetAndTimestamp> found = consumer.offsetsForTimes(times);
-		Map<TopicPartition, Long> offsets = new HashMap<>();
-		// The value of a partition without such a record is null.
-		found.forEach((partition, offset) -> {
-			if (offset != null) {
-				offsets.put(partition, offset.offset());
+		return known(consumer.offsetsForTimes(times), OffsetAndTimestamp::offset);
+	}
+
+	// The value of a partition without an offset is null.
+	private static <T> Map<TopicPartition, Long> known(Map<TopicPartition, @Nullable T> found,
+			ToLongFunction<T> offset) {
+		Map<TopicPartition, Long> known = new HashMap<>();
+		found.forEach((partition, value) -> {
+			if (value != null) {
+				known.put(partition, offset.applyAsLong(value));
 			}
 		});
-		return offsets;
+		return known;
 	}
 
 	private static Map<TopicPartition, Long> committed(ListenerTopics.Source source, String group) {
 		try (Admin admin = Admin.create(TopicIds.configuration(source.properties()))) {
-			Map<TopicPartition, OffsetAndMetadata> offsets = admin.listConsumerGroupOffsets(group)
+			return known(admin.listConsumerGroupOffsets(group)
 				.partitionsToOffsetAndMetadata()
-				.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
-			Map<TopicPartition, Long> committed = new HashMap<>();
-			// The value of a partition without a committed offset is null.
-			offsets.forEach((partition, offset) -> {
-				if (offset != null) {
-					committed.put(partition, offset.offset());
-				}
-			});
-			return committed;
+				.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS), OffsetAndMetadata::offset);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
@@ -287,9 +282,7 @@ final class ListenerRange implements TopicRange {
 			return record(record, null, UNREADABLE);
 		}
 		Answer answer = this.probe.resolve(record, this.source.listener(), this.consumer);
-		Target target = (answer.template() != null && answer.operation() != null)
-				? new Target(answer.template(), answer.operation()) : null;
-		return record(record, target, answer.problem());
+		return record(record, answer.target(), answer.problem());
 	}
 
 	private static boolean hasError(ConsumerRecord<?, ?> record, String header) {
@@ -310,11 +303,7 @@ final class ListenerRange implements TopicRange {
 
 	@Override
 	public void close() {
-		close(this.consumer);
-	}
-
-	private static void close(Consumer<?, ?> consumer) {
-		consumer.close(CloseOptions.timeout(Duration.ZERO));
+		this.consumer.close(CloseOptions.timeout(Duration.ZERO));
 	}
 
 	/**

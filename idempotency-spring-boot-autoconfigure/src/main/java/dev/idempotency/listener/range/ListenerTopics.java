@@ -31,23 +31,15 @@ import dev.idempotency.reconcile.TopicRange;
  */
 public final class ListenerTopics {
 
-	private final List<Registered> sources = new CopyOnWriteArrayList<>();
+	private final List<Source> sources = new CopyOnWriteArrayList<>();
 
-	public void add(Source source, KafkaListenerEndpointRegistry registry) {
-		this.sources.removeIf((other) -> !other.isPresent());
-		this.sources.add(new Registered(source, registry));
+	public void add(Source source) {
+		this.sources.removeIf((other) -> !other.isRegistered());
+		this.sources.add(source);
 	}
 
 	public List<Source> listeners() {
-		return this.sources.stream().filter(Registered::isPresent).map(Registered::source).toList();
-	}
-
-	private record Registered(Source source, KafkaListenerEndpointRegistry registry) {
-
-		boolean isPresent() {
-			return this.registry.getListenerContainer(this.source.id()) == this.source.container();
-		}
-
+		return this.sources.stream().filter(Source::isRegistered).toList();
 	}
 
 	/**
@@ -61,10 +53,16 @@ public final class ListenerTopics {
 	 * @param properties the configuration of its consumers
 	 * @param errorHandler whether it has a {@code KafkaListenerErrorHandler}
 	 * @param topicIds finds the id of a topic
+	 * @param registry the registry of its container
 	 */
 	public record Source(String id, Collection<ProtectedListener> methods, MessageListenerContainer container,
 			ProtectedListeners listeners, @Nullable ConsumerFactory<?, ?> consumers, Map<String, Object> properties,
-			boolean errorHandler, Function<String, UUID> topicIds) implements ReconcilableListener {
+			boolean errorHandler, Function<String, UUID> topicIds,
+			KafkaListenerEndpointRegistry registry) implements ReconcilableListener {
+
+		private boolean isRegistered() {
+			return this.registry.getListenerContainer(this.id) == this.container;
+		}
 
 		@Override
 		public Collection<String> names() {

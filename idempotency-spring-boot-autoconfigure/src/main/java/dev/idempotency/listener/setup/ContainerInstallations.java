@@ -7,6 +7,8 @@ import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
 import java.util.WeakHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -23,7 +25,6 @@ import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.util.backoff.BackOff;
 import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
 
@@ -48,8 +49,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 
 	private static final String AUTO_COMMIT = "enable.auto.commit";
 
-	private static final BackOff RESTARTS = restarts();
-
 	private final BlockedRecordHandling blockedRecords;
 
 	private final ApplicationEventPublisher publisher;
@@ -66,18 +65,10 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		this.publisher = publisher;
 	}
 
-	// Gives up after about half a minute.
-	private static BackOff restarts() {
-		ExponentialBackOff backOff = new ExponentialBackOff(500, 2);
-		backOff.setMaxAttempts(6);
-		return backOff;
-	}
-
 	// A container of a function has no listener yet. It is decorated when its first
-	// consumer
-	// starts: that consumer is restarted before it polls.
+	// consumer starts: that consumer is restarted before it polls.
 	void install(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
-		Installation installation = new Installation(listeners, Kind.of(container));
+		Installation installation = Installation.of(container, listeners);
 		decorate(container, installation);
 		if (container.getApplicationEventPublisher() == null) {
 			// The container factory is not a bean.
@@ -90,8 +81,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		ProtectedListeners listeners = installation.listeners();
 		Object listener = ListenerShape.listener(container);
 		if (listener != null && !(listener instanceof DeliveryListener<?, ?>)) {
-			container.setupMessageListener(
-					DeliveryListener.decorate(listener, listeners, installation.kind().transactional()));
+			container
+				.setupMessageListener(DeliveryListener.decorate(listener, listeners, installation.transactional()));
 		}
 		this.blockedRecords.install(container, listeners::failed, listeners.asyncRetries());
 	}
@@ -111,7 +102,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		if (installation == null) {
 			return;
 		}
-		String problem = installation.kind().problem(consumer);
+		String problem = installation.problem(consumer);
 		if (problem == null) {
 			if (isDecorated(consumer)) {
 				this.restarted.remove(consumer);
@@ -127,7 +118,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		}
 		decorate(container, installation);
 		decorate(consumer, installation);
-		if (installation.kind().complete()) {
+		if (installation.complete()) {
 			logger.info("The listener, the error handler or the after-rollback processor of the container '"
 					+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
 					+ "because a blocked record would be lost otherwise");
@@ -151,7 +142,10 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	// consumer would have none.
 	private static void restart(AbstractMessageListenerContainer<?, ?> container,
 			AbstractMessageListenerContainer<?, ?> consumer) {
-		BackOffExecution backOff = RESTARTS.start();
+		// Gives up after about half a minute.
+		ExponentialBackOff delays = new ExponentialBackOff(500, 2);
+		delays.setMaxAttempts(6);
+		BackOffExecution backOff = delays.start();
 		while (isExpected(container, consumer)) {
 			try {
 				consumer.start();
@@ -171,7 +165,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 				}
 				logger.warn("A consumer of the container '" + container.getListenerId()
 						+ "' could not be restarted. The restart is retried in " + delay + " ms", ex);
-				sleep(delay);
+				LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(delay));
 			}
 		}
 	}
@@ -183,15 +177,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		return container == consumer
 				|| (container.isRunning() && (!(container instanceof ConcurrentMessageListenerContainer<?, ?> parent)
 						|| parent.getContainers().contains(consumer)));
-	}
-
-	private static void sleep(long milliseconds) {
-		try {
-			Thread.sleep(milliseconds);
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
 	}
 
 	private static void run(String name, Runnable action) {
@@ -213,8 +198,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	}
 
 	static Map<String, Object> consumerProperties(MessageListenerContainer container,
-			@Nullable KafkaListenerContainerFactory<?> factory) {
-		ConsumerFactory<?, ?> consumers = consumerFactory(factory);
+			@Nullable ConsumerFactory<?, ?> consumers) {
 		Map<String, Object> properties = new HashMap<>();
 		if (consumers != null) {
 			properties.putAll(consumers.getConfigurationProperties());
@@ -228,42 +212,39 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 
 	// Return whether the consumers of a container commit offsets by themselves.
 	// Spring Kafka disables that unless a property enables it.
-	static boolean isAutoCommit(MessageListenerContainer container,
-			@Nullable KafkaListenerContainerFactory<?> factory) {
-		return Boolean.parseBoolean(String.valueOf(consumerProperties(container, factory).get(AUTO_COMMIT)));
+	static boolean isAutoCommit(Map<String, Object> properties) {
+		return Boolean.parseBoolean(String.valueOf(properties.get(AUTO_COMMIT)));
 	}
 
-	static @Nullable ConsumerFactory<?, ?> consumerFactory(@Nullable KafkaListenerContainerFactory<?> factory) {
+	static @Nullable ConsumerFactory<?, ?> consumerFactory(KafkaListenerContainerFactory<?> factory) {
 		return (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known) ? known.getConsumerFactory()
 				: null;
 	}
 
-	private record Installation(ProtectedListeners listeners, Kind kind) {
-
-	}
-
 	/**
-	 * The properties of a container that must not change after its registration.
+	 * The protection of a container, and the properties of the container that must not
+	 * change after its registration.
 	 *
+	 * @param listeners its protected methods
 	 * @param complete whether it had a listener
 	 * @param batch whether its listener receives batches
 	 * @param transactional whether it has a Kafka transaction
 	 * @param manual whether its listener acknowledges records
 	 * @param group its consumer group
 	 */
-	private record Kind(boolean complete, boolean batch, boolean transactional, boolean manual,
-			@Nullable String group) {
+	private record Installation(ProtectedListeners listeners, boolean complete, boolean batch, boolean transactional,
+			boolean manual, @Nullable String group) {
 
-		static Kind of(AbstractMessageListenerContainer<?, ?> container) {
+		static Installation of(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
 			Object listener = ListenerShape.listener(container);
-			return new Kind(listener != null, listener instanceof BatchMessageListener<?, ?>,
+			return new Installation(listeners, listener != null, listener instanceof BatchMessageListener<?, ?>,
 					container.getContainerProperties().getKafkaAwareTransactionManager() != null,
 					ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode()),
 					container.getGroupId());
 		}
 
 		@Nullable String problem(AbstractMessageListenerContainer<?, ?> container) {
-			Kind current = of(container);
+			Installation current = of(container, this.listeners);
 			if (current.batch != this.batch) {
 				return "its listener was replaced by one "
 						+ (this.batch ? "that does not accept a batch" : "that accepts a batch")
@@ -283,7 +264,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 				return "its consumer group was changed to '" + current.group
 						+ "' after its registration. Set 'groupId' of @KafkaListener";
 			}
-			if (isAutoCommit(container, null)) {
+			if (isAutoCommit(consumerProperties(container, null))) {
 				return "its consumer commits offsets by itself, also of blocked records. Remove '" + AUTO_COMMIT
 						+ "' from its properties";
 			}

@@ -11,6 +11,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -96,13 +97,6 @@ public final class ContainerProtection {
 		this.listenerScopes = listenerScopes;
 	}
 
-	// Decorate a container factory, so that each container is protected when the
-	// factory has finished it.
-	static KafkaListenerContainerFactory<?> decorate(KafkaListenerContainerFactory<?> factory,
-			Supplier<ContainerProtection> protection, KafkaListenerEndpointRegistry registry) {
-		return new ProtectingFactory(factory, protection, registry);
-	}
-
 	boolean isProtected(Method method) {
 		return this.methods.contains(method);
 	}
@@ -111,30 +105,32 @@ public final class ContainerProtection {
 			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
 		Object bean = endpoint.getBean();
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
-		boolean autoCommit = ContainerInstallations.isAutoCommit(container, factory);
 		MessageListenerContainer main = main(container, endpoint, registry);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
-		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, factory);
-		TopicIdentities identities = new TopicIdentities((topic) -> this.topicIds.find(consumer, topic));
+		ConsumerFactory<?, ?> consumers = ContainerInstallations.consumerFactory(factory);
+		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, consumers);
+		Function<String, UUID> ids = (topic) -> this.topicIds.find(consumer, topic);
+		TopicIdentities identities = new TopicIdentities(ids);
 		for (Method candidate : methods(endpoint)) {
 			Idempotent annotation = annotation(candidate, targetClass);
 			if (annotation == null) {
 				continue;
 			}
 			Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
-			ListenerChecks.check(bean, method, container, autoCommit);
+			ListenerChecks.check(bean, method, container, ContainerInstallations.isAutoCommit(consumer));
 			// A retry topic has the methods of the main endpoint. Any other method is its
 			// dead-letter handler.
 			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
 			boolean deadLetter = main != container && mainScope == null;
 			ListenerShape shape = ListenerShape.of(method, container);
-			String explicit = this.settings.resolve(annotation.scope());
-			ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null,
+			String where = ListenerSettings.where(method, targetClass);
+			ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()),
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
-					container, deadLetter, ListenerSettings.where(method, targetClass));
-			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, shape, scope,
+					container, deadLetter, where);
+			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, where,
+					shape.resultType(method, targetClass), shape, scope,
 					new OffsetChoice(container, main == container, identities, false));
 			if (mainScope != null) {
 				mainScope.requireKeys(listenerSettings.name(),
@@ -150,17 +146,11 @@ public final class ContainerProtection {
 				readers.add(new ListenerScopes.Reader(listenerSettings.name(), scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
-			warn(method, scope, listenerSettings);
-			this.members.add(container.getGroupId(), listenerSettings, consumer);
+			register(container, method, scope, listenerSettings, consumer);
 			scopes.add(scope);
 			listeners.put(method, shape.protect(listenerSettings));
-			if (main == container && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
-				lookAhead(container, factory);
-			}
-			this.listenerScopes.add(scope, listenerSettings.template());
-			if (!listenerSettings.operations().isKeyless()) {
-				this.retentions.add(listenerSettings.name(), container.getContainerProperties(),
-						listenerSettings.retention());
+			if (main == container && consumers != null && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
+				PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
@@ -169,11 +159,8 @@ public final class ContainerProtection {
 				this.acknowledgments.create(container), identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
 		if (main == container) {
-			this.topics.add(
-					new ListenerTopics.Source(String.valueOf(endpoint.getId()), listeners.values(), container,
-							protectedListeners, ContainerInstallations.consumerFactory(factory), consumer,
-							hasErrorHandler(endpoint, targetClass), (topic) -> this.topicIds.find(consumer, topic)),
-					registry);
+			this.topics.add(new ListenerTopics.Source(String.valueOf(endpoint.getId()), listeners.values(), container,
+					protectedListeners, consumers, consumer, hasErrorHandler(endpoint, targetClass), ids, registry));
 		}
 	}
 
@@ -189,28 +176,22 @@ public final class ContainerProtection {
 		ListenerChecks.check(function, container);
 		Idempotent annotation = function.annotation();
 		ListenerShape shape = ListenerShape.of(function.method(), container);
-		String explicit = this.settings.resolve(annotation.scope());
-		ListenerScope scope = ListenerScope.of(StringUtils.hasText(explicit) ? explicit : null, null, container,
-				container, false, function.name());
-		TopicIdentities identities = new TopicIdentities(ContainerProtection::noTopicId);
+		ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()), null, container, container,
+				false, function.name());
+		// The offsets of functions are never compared.
+		TopicIdentities identities = new TopicIdentities((topic) -> {
+			throw new IllegalStateException("The id of the topic " + topic + " is not known");
+		});
 		ListenerSettings listenerSettings = this.settings.create(annotation, function.method(), function.targetClass(),
 				function.name(), function.result(), shape, scope, new OffsetChoice(container, true, identities, true));
 		logRegistration(container, scope, listenerSettings);
 		this.listenerScopes
 			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
-		warn(function.method(), scope, listenerSettings);
-		this.members.add(container.getGroupId(), listenerSettings, null);
-		this.listenerScopes.add(scope, listenerSettings.template());
-		this.retentions.add(listenerSettings.name(), container.getContainerProperties(), listenerSettings.retention());
+		register(container, function.method(), scope, listenerSettings, null);
 		this.installations.install(container,
 				new ProtectedListeners(function.targetClass(),
 						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
 						this.acknowledgments.create(container), identities));
-	}
-
-	// The offsets of functions are never compared.
-	private static UUID noTopicId(String topic) {
-		throw new IllegalStateException("The id of the topic " + topic + " is not known");
 	}
 
 	// Each group has its own offsets, and may leave out records that another one
@@ -242,13 +223,6 @@ public final class ContainerProtection {
 				&& listener.template().supportsClaimAhead() && listener.operations().canResolveAhead();
 	}
 
-	private static void lookAhead(MessageListenerContainer container, KafkaListenerContainerFactory<?> factory) {
-		ConsumerFactory<?, ?> consumers = ContainerInstallations.consumerFactory(factory);
-		if (consumers != null) {
-			PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
-		}
-	}
-
 	// Spring Kafka registers the main container before those of its retry topics.
 	private static MessageListenerContainer main(MessageListenerContainer container, KafkaListenerEndpoint endpoint,
 			KafkaListenerEndpointRegistry registry) {
@@ -262,11 +236,17 @@ public final class ContainerProtection {
 		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
 	}
 
-	private void warn(Method method, ListenerScope scope, ListenerSettings settings) {
+	private void register(MessageListenerContainer container, Method method, ListenerScope scope,
+			ListenerSettings settings, @Nullable Map<String, Object> consumer) {
 		this.listenerScopes.warnIfShared(scope, method, settings.name());
 		// The containers of retry topics are registered later with the same method.
 		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
 			DurationSetting.warnIfShort(settings.lease(), settings.storeTimeout(), settings.name());
+		}
+		this.members.add(container.getGroupId(), settings, consumer);
+		this.listenerScopes.add(scope, settings.template());
+		if (!settings.operations().isKeyless()) {
+			this.retentions.add(settings.name(), container.getContainerProperties(), settings.retention());
 		}
 	}
 
@@ -283,10 +263,8 @@ public final class ContainerProtection {
 	}
 
 	private static String topics(ContainerProperties container) {
-		if (container.getTopicPattern() != null) {
-			return "topics matching '" + container.getTopicPattern() + "'";
-		}
-		return "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
+		return (container.getTopicPattern() != null) ? "topics matching '" + container.getTopicPattern() + "'"
+				: "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
 	}
 
 	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
@@ -313,14 +291,13 @@ public final class ContainerProtection {
 	}
 
 	/**
-	 * Protects the containers that another factory creates.
+	 * Protects each container of another factory when that factory has finished it.
 	 *
 	 * @param delegate the factory
 	 * @param protection supplies the protection
 	 * @param registry the registry of the endpoints
 	 */
-	private record ProtectingFactory(KafkaListenerContainerFactory<?> delegate,
-			Supplier<ContainerProtection> protection,
+	record ProtectingFactory(KafkaListenerContainerFactory<?> delegate, Supplier<ContainerProtection> protection,
 			KafkaListenerEndpointRegistry registry) implements KafkaListenerContainerFactory<MessageListenerContainer> {
 
 		@Override

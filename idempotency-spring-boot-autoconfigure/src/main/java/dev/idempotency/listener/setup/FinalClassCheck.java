@@ -36,7 +36,11 @@ final class FinalClassCheck implements BeanPostProcessor {
 				&& !isProxiedByInterfaces(type)) {
 			for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
 				if (method.getDeclaringClass() != Object.class && IdempotentAdvisor.isMarked(method, type)) {
-					throw refusal(method, type);
+					throw new IdempotencyConfigurationException(
+							"The idempotent listener " + ListenerSettings.where(method, type)
+									+ " cannot be protected: its class is final, so a proxy cannot extend it.",
+							"Remove 'final' from the class. In Kotlin, declare the class and its listener methods 'open', or use the "
+									+ "kotlin-spring plugin.");
 				}
 			}
 		}
@@ -48,14 +52,6 @@ final class FinalClassCheck implements BeanPostProcessor {
 				&& this.beanFactory.containsBean(AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME)
 				&& this.beanFactory.getBean(AopConfigUtils.AUTO_PROXY_CREATOR_BEAN_NAME) instanceof ProxyConfig creator
 				&& !creator.isProxyTargetClass();
-	}
-
-	private static IdempotencyConfigurationException refusal(Method method, Class<?> type) {
-		return new IdempotencyConfigurationException(
-				"The idempotent listener " + ListenerSettings.where(method, type)
-						+ " cannot be protected: its class is final, so a proxy cannot extend it.",
-				"Remove 'final' from the class. In Kotlin, declare the class and its listener methods 'open', or use the "
-						+ "kotlin-spring plugin.");
 	}
 
 }

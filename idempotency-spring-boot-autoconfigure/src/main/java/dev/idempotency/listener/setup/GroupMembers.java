@@ -11,9 +11,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.KafkaFuture;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.jspecify.annotations.Nullable;
 
@@ -83,7 +81,9 @@ final class GroupMembers extends StartupCheck {
 			Thread.currentThread().interrupt();
 		}
 		catch (ExecutionException | TimeoutException | KafkaException ex) {
-			warnUnknown(group, ex.toString());
+			if (!(ex.getCause() instanceof GroupIdNotFoundException)) {
+				warnUnknown(group, ex.toString());
+			}
 		}
 	}
 
@@ -97,20 +97,14 @@ final class GroupMembers extends StartupCheck {
 			throws InterruptedException, ExecutionException, TimeoutException {
 		Admin client = Admin.create(TopicIds.configuration(consumer));
 		try {
-			KafkaFuture<Map<String, ConsumerGroupDescription>> groups = client.describeConsumerGroups(List.of(group))
-				.all();
-			return groups.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
+			return client.describeConsumerGroups(List.of(group))
+				.all()
+				.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
 				.values()
 				.stream()
 				.flatMap((description) -> description.members().stream())
 				.map((member) -> member.clientId() + " at " + member.host())
 				.toList();
-		}
-		catch (ExecutionException ex) {
-			if (ex.getCause() instanceof GroupIdNotFoundException) {
-				return List.of();
-			}
-			throw ex;
 		}
 		finally {
 			client.close(Duration.ZERO);

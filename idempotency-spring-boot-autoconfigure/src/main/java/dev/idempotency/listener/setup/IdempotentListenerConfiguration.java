@@ -2,7 +2,6 @@ package dev.idempotency.listener.setup;
 
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
-import org.springframework.context.EnvironmentAware;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
@@ -41,20 +40,15 @@ public final class IdempotentListenerConfiguration {
 	 * Registers an auto-proxy creator, because Spring Boot registers none if
 	 * {@code spring.aop.auto} is {@code false}. It creates class proxies unless the
 	 * application has chosen otherwise.
+	 *
+	 * @param environment the environment of the application
 	 */
-	static final class AutoProxyRegistrar implements ImportBeanDefinitionRegistrar, EnvironmentAware {
-
-		private boolean proxyTargetClass = true;
-
-		@Override
-		public void setEnvironment(Environment environment) {
-			this.proxyTargetClass = environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true);
-		}
+	record AutoProxyRegistrar(Environment environment) implements ImportBeanDefinitionRegistrar {
 
 		@Override
 		public void registerBeanDefinitions(AnnotationMetadata metadata, BeanDefinitionRegistry registry) {
 			AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
-			if (this.proxyTargetClass) {
+			if (this.environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true)) {
 				AopConfigUtils.forceAutoProxyCreatorToUseClassProxying(registry);
 			}
 		}

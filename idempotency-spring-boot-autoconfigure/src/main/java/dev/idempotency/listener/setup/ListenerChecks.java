@@ -10,7 +10,6 @@ import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
@@ -51,16 +50,18 @@ final class ListenerChecks {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		String where = ListenerSettings.where(method, targetClass);
 		ListenerShape shape = ListenerShape.of(method, container);
-		fail(proxyProblem(bean, method), where);
-		fail(containerProblem(container), where);
-		fail(threadProblem(method), where);
-		fail(kafkaTransactionProblem(shape, container), where);
-		fail(resultProblem(method, targetClass, shape), where);
-		fail(asyncProblem(shape), where);
-		fail(batchProblem(method, shape, container), where);
+		checkProxy(bean, method, where);
+		checkContainer(container, where);
+		checkThread(method, where);
+		checkKafkaTransaction(shape, container, where);
+		checkResult(method, targetClass, shape, where);
+		checkAsync(shape, where);
+		if (shape.batch()) {
+			checkBatch(method, container, where);
+		}
 		if (autoCommit) {
-			fail(new Problem("its consumer commits offsets by itself, also those of blocked records",
-					"Remove 'enable.auto.commit' from the consumer's properties."), where);
+			throw refusal(where, "its consumer commits offsets by itself, also those of blocked records",
+					"Remove 'enable.auto.commit' from the consumer's properties.");
 		}
 	}
 
@@ -69,137 +70,125 @@ final class ListenerChecks {
 	static void checkNotMixed(List<Method> methods, Class<?> targetClass) {
 		long asynchronous = methods.stream().filter((method) -> AsyncResult.of(method) != null).count();
 		if (asynchronous > 0 && asynchronous < methods.size()) {
-			fail(new Problem("some methods of its listener class are asynchronous and others are not",
-					"Let all of them return a CompletableFuture or a Mono, or none."),
-					ListenerSettings.where(methods.get(0), targetClass));
+			throw refusal(ListenerSettings.where(methods.get(0), targetClass),
+					"some methods of its listener class are asynchronous and others are not",
+					"Let all of them return a CompletableFuture or a Mono, or none.");
 		}
 	}
 
 	static void check(IdempotentFunction function, MessageListenerContainer container) {
 		String where = function.name();
-		fail(containerProblem(container), where);
-		fail(kafkaTransactionProblem(ListenerShape.of(function.method(), container), container), where);
+		checkContainer(container, where);
+		checkKafkaTransaction(ListenerShape.of(function.method(), container), container, where);
 		if (ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())) {
-			fail(new Problem(
+			throw refusal(where,
 					"it is a function whose binding has the ack mode " + container.getContainerProperties().getAckMode()
 							+ ", in which the function itself would acknowledge its records",
-					"Remove 'ack-mode' from the consumer properties of the binding."), where);
+					"Remove 'ack-mode' from the consumer properties of the binding.");
 		}
 	}
 
-	private static void fail(@Nullable Problem problem, String where) {
-		if (problem != null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " cannot be protected: " + problem.description() + ".",
-					problem.action());
-		}
+	// The description is the end of a sentence whose subject is the listener.
+	private static IdempotencyConfigurationException refusal(String where, String description, String action) {
+		return new IdempotencyConfigurationException(
+				"The idempotent listener " + where + " cannot be protected: " + description + ".", action);
 	}
 
-	private static @Nullable Problem proxyProblem(Object bean, Method method) {
+	private static void checkProxy(Object bean, Method method, String where) {
 		if (!AopUtils.isAopProxy(bean)) {
-			return new Problem("its bean is not a Spring proxy",
+			throw refusal(where, "its bean is not a Spring proxy",
 					"Let Spring create the bean after its post-processors: nothing that a post-processor needs may "
 							+ "depend on the bean.");
 		}
 		List<Advisor> advisors = List.of(((Advised) bean).getAdvisors());
 		if (advisors.stream().noneMatch(IdempotentAdvisor.class::isInstance)) {
-			return new Problem("its bean was created before the advisor of @Idempotent",
+			throw refusal(where, "its bean was created before the advisor of @Idempotent",
 					"Nothing that a post-processor or another advisor needs may depend on the bean.");
 		}
 		Stream<Advisor> outer = advisors.stream().takeWhile((advisor) -> !(advisor instanceof IdempotentAdvisor));
 		if (outer.anyMatch((advisor) -> advisor.getAdvice() instanceof TransactionInterceptor)) {
-			return new Problem(
+			throw refusal(where,
 					"@Transactional begins its transaction outside, and would commit after the record is completed",
 					"Do not set an order on @EnableTransactionManagement.");
 		}
 		int modifiers = method.getModifiers();
 		if (Modifier.isFinal(modifiers) || Modifier.isPrivate(modifiers) || Modifier.isStatic(modifiers)) {
-			return new Problem("the method is " + Modifier.toString(modifiers) + ", so a proxy cannot intercept it",
+			throw refusal(where, "the method is " + Modifier.toString(modifiers) + ", so a proxy cannot intercept it",
 					"Make the method at least package-private, not static and not final. In Kotlin, declare it 'open', "
 							+ "or use the kotlin-spring plugin.");
 		}
-		return null;
 	}
 
-	private static @Nullable Problem containerProblem(MessageListenerContainer container) {
+	private static void checkContainer(MessageListenerContainer container, String where) {
 		if (!(container instanceof AbstractMessageListenerContainer<?, ?>)) {
-			return new Problem("its container is a " + container.getClass().getSimpleName()
+			throw refusal(where, "its container is a " + container.getClass().getSimpleName()
 					+ ", whose broker archives a record after a few deliveries, even if its handler never failed",
 					"Use a container of a consumer group.");
 		}
 		if (Stream.of(container.getContainerProperties().getAdviceChain())
 			.anyMatch(TransactionInterceptor.class::isInstance)) {
-			return new Problem("the advice chain of its container begins a transaction outside",
+			throw refusal(where, "the advice chain of its container begins a transaction outside",
 					"Put @Transactional on the method instead.");
 		}
-		return null;
 	}
 
-	private static @Nullable Problem threadProblem(Method method) {
+	private static void checkThread(Method method, String where) {
 		if (AnnotatedElementUtils.hasAnnotation(method, Async.class)
 				|| AnnotatedElementUtils.hasAnnotation(method.getDeclaringClass(), Async.class)) {
-			return new Problem("@Async moves it to another thread than that of the container, so the record would be "
+			throw refusal(where, "@Async moves it to another thread than that of the container, so the record would be "
 					+ "acknowledged before it is processed", "Remove @Async.");
 		}
-		return null;
 	}
 
-	private static @Nullable Problem kafkaTransactionProblem(ListenerShape shape, MessageListenerContainer container) {
+	private static void checkKafkaTransaction(ListenerShape shape, MessageListenerContainer container, String where) {
 		if (!shape.kafkaTransaction()) {
-			return null;
+			return;
 		}
 		if (!(container.getContainerProperties()
 			.getKafkaAwareTransactionManager() instanceof ConfigurableTransactionManager)) {
-			return new Problem("the Kafka transaction manager of its container does not notify of commits",
+			throw refusal(where, "the Kafka transaction manager of its container does not notify of commits",
 					"Use Spring Kafka's KafkaTransactionManager.");
 		}
 		if (container.getContainerProperties().getAckMode() == AckMode.MANUAL_IMMEDIATE) {
-			return new Problem(
+			throw refusal(where,
 					"its container has a Kafka transaction and the ack mode MANUAL_IMMEDIATE, in which the key of a "
 							+ "record would be completed even if the method does not acknowledge the record",
 					"Set the ack mode to BATCH or RECORD, or use a container factory without a Kafka transaction "
 							+ "manager.");
 		}
-		return null;
 	}
 
-	private static @Nullable Problem resultProblem(Method method, Class<?> targetClass, ListenerShape shape) {
+	private static void checkResult(Method method, Class<?> targetClass, ListenerShape shape, String where) {
 		Class<?> type = method.getReturnType();
 		if (shape.async() == null && (Future.class.isAssignableFrom(type)
 				|| CompletionStage.class.isAssignableFrom(type) || AsyncResult.isReactive(type))) {
-			return new Problem("it returns a " + type.getSimpleName() + ", which Spring Kafka does not wait for",
+			throw refusal(where, "it returns a " + type.getSimpleName() + ", which Spring Kafka does not wait for",
 					"Return a CompletableFuture or a Mono.");
 		}
 		Type result = (shape.batch() && !List.class.isAssignableFrom(type)) ? null
 				: shape.resultType(method, targetClass);
 		if (result != null && Message.class.isAssignableFrom(ResolvableType.forType(result).resolve(Object.class))) {
-			return new Problem("it returns a Message, whose headers belong to the first delivery only",
+			throw refusal(where, "it returns a Message, whose headers belong to the first delivery only",
 					"Return the payload; the reply gets the current correlation id by itself.");
 		}
-		return null;
 	}
 
-	private static @Nullable Problem asyncProblem(ListenerShape shape) {
-		if (shape.async() == null) {
-			return null;
-		}
-		if (shape.batch()) {
-			return new Problem(
+	private static void checkAsync(ListenerShape shape, String where) {
+		if (shape.async() != null && shape.batch()) {
+			throw refusal(where,
 					"it is an asynchronous batch listener, whose batch Spring Kafka acknowledges also when it fails",
 					"Return the results themselves, or set 'batch' of @KafkaListener to \"false\".");
 		}
-		return shape.kafkaTransaction() ? new Problem(
-				"it is asynchronous, but its container has a Kafka transaction, which ends when the method returns",
-				"Return the result itself, or use a container factory without a Kafka transaction manager.") : null;
+		if (shape.async() != null && shape.kafkaTransaction()) {
+			throw refusal(where,
+					"it is asynchronous, but its container has a Kafka transaction, which ends when the method returns",
+					"Return the result itself, or use a container factory without a Kafka transaction manager.");
+		}
 	}
 
-	private static @Nullable Problem batchProblem(Method method, ListenerShape shape,
-			MessageListenerContainer container) {
-		if (!shape.batch()) {
-			return null;
-		}
+	private static void checkBatch(Method method, MessageListenerContainer container, String where) {
 		if (method.getReturnType() != void.class && method.getReturnType() != List.class) {
-			return new Problem(
+			throw refusal(where,
 					"it is a batch listener that returns a " + method.getReturnType().getSimpleName()
 							+ ", which cannot be split by record",
 					"Return a List with one element for each record, or nothing.");
@@ -210,21 +199,22 @@ final class ListenerChecks {
 			Class<?> type = parameter.getParameterType();
 			records |= type == ConsumerRecords.class || type == List.class;
 			if (!isAllowed(parameter)) {
-				return new Problem(
+				throw refusal(where,
 						"it is a batch listener with a parameter of type " + type.getSimpleName()
 								+ ", from which single records cannot be removed",
 						"Use List parameters (also for headers), ConsumerRecords, Acknowledgment and Consumer.");
 			}
 		}
 		if (!records) {
-			return new Problem("its container delivers batches, but the method accepts single records",
+			throw refusal(where, "its container delivers batches, but the method accepts single records",
 					"Set 'batch' of @KafkaListener to \"false\", or declare a List parameter.");
 		}
 		Object listener = ListenerShape.listener(container);
 		String problem = (listener instanceof FilteringBatchMessageListenerAdapter<?, ?>)
 				? RecordFilters.problem(listener) : null;
-		return (problem != null)
-				? new Problem(problem, "Do not override filterBatch, or filter in 'condition' of @Idempotent.") : null;
+		if (problem != null) {
+			throw refusal(where, problem, "Do not override filterBatch, or filter in 'condition' of @Idempotent.");
+		}
 	}
 
 	private static boolean isAllowed(MethodParameter parameter) {
@@ -233,16 +223,6 @@ final class ListenerChecks {
 		return type == List.class || type == ConsumerRecords.class || Acknowledgment.class.isAssignableFrom(type)
 				|| Consumer.class.isAssignableFrom(type)
 				|| (header != null && KafkaHeaders.GROUP_ID.equals(header.value()));
-	}
-
-	/**
-	 * The reason why a listener cannot be protected, and the fix.
-	 *
-	 * @param description the end of a sentence whose subject is the listener
-	 * @param action an imperative sentence
-	 */
-	private record Problem(String description, String action) {
-
 	}
 
 }

@@ -1,9 +1,10 @@
 package dev.idempotency.listener.setup;
 
+import java.util.stream.Stream;
+
 import org.aopalliance.intercept.MethodInterceptor;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
-import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.AbstractAdvisingBeanPostProcessor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
@@ -15,6 +16,7 @@ import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.setup.ContainerProtection.ProtectingFactory;
 
 /**
  * Intercepts the registration of containers at the endpoint registry, so that each
@@ -46,17 +48,13 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 	}
 
 	static void check(KafkaListenerEndpointRegistry registry) {
-		if (registry instanceof Advised advised) {
-			for (Advisor advisor : advised.getAdvisors()) {
-				if (advisor.getAdvice() instanceof Registration) {
-					return;
-				}
-			}
+		if (!(registry instanceof Advised advised) || Stream.of(advised.getAdvisors())
+			.noneMatch((advisor) -> advisor.getAdvice() instanceof Registration)) {
+			throw new IdempotencyConfigurationException(
+					"The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.",
+					"Remove the dependency on KafkaListenerEndpointRegistry from each bean that a BeanPostProcessor needs, "
+							+ "or inject it as an ObjectProvider.");
 		}
-		throw new IdempotencyConfigurationException(
-				"The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.",
-				"Remove the dependency on KafkaListenerEndpointRegistry from each bean that a BeanPostProcessor needs, "
-						+ "or inject it as an ObjectProvider.");
 	}
 
 	private final class Registration implements MethodInterceptor {
@@ -66,8 +64,8 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 			KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
 			@Nullable Object[] arguments = invocation.getArguments();
 			if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
-				arguments[1] = ContainerProtection.decorate(factory,
-						ListenerRegistryPostProcessor.this.protection::getObject, registry);
+				arguments[1] = new ProtectingFactory(factory, ListenerRegistryPostProcessor.this.protection::getObject,
+						registry);
 			}
 			return invocation.proceed();
 		}

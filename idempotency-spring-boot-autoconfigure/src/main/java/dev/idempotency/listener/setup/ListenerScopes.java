@@ -2,7 +2,6 @@ package dev.idempotency.listener.setup;
 
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -67,7 +66,7 @@ final class ListenerScopes extends BackgroundCheck {
 		this.readers.removeIf((other) -> !other.isRegistered());
 		added.forEach((reader) -> {
 			this.readers.forEach((other) -> checkPartitions(reader, other));
-			if (reader.isAssigned() && !reader.scope.isExplicit()) {
+			if (reader.isAssigned() && reader.scope.explicitName() == null) {
 				logger.warn("The partitions of the idempotent listener " + reader.name
 						+ " are assigned manually, and every instance of the application that assigns the same "
 						+ "partitions has its scope " + reader.scope
@@ -202,13 +201,10 @@ final class ListenerScopes extends BackgroundCheck {
 					: pattern != null && pattern.matcher(partition.topic()).matches();
 		}
 
-		private Set<TopicPartition> partitions() {
+		private List<TopicPartition> partitions() {
 			TopicPartitionOffset[] assigned = this.container.getContainerProperties().getTopicPartitions();
-			Set<TopicPartition> partitions = new LinkedHashSet<>();
-			if (assigned != null) {
-				Stream.of(assigned).map(TopicPartitionOffset::getTopicPartition).forEach(partitions::add);
-			}
-			return partitions;
+			return (assigned != null) ? Stream.of(assigned).map(TopicPartitionOffset::getTopicPartition).toList()
+					: List.of();
 		}
 
 	}

@@ -21,7 +21,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.listener.delivery.DeclinedFailures;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.ListenerSettings;
-import dev.idempotency.listener.error.BlockedRecordHandling;
+import dev.idempotency.listener.error.KafkaTransactionCompletions;
 import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.key.OperationResolver;
@@ -72,12 +72,6 @@ public final class ListenerSettingsFactory {
 		return (resolved != null) ? resolved : "";
 	}
 
-	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, ListenerShape shape,
-			ListenerScope scope, OffsetChoice offsets) {
-		return create(annotation, method, targetClass, ListenerSettings.where(method, targetClass),
-				shape.resultType(method, targetClass), shape, scope, offsets);
-	}
-
 	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, String name,
 			@Nullable Type result, ListenerShape shape, ListenerScope scope, OffsetChoice offsets) {
 		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
@@ -86,7 +80,7 @@ public final class ListenerSettingsFactory {
 		Mode mode = new ModeChoice(store.template(), store.foreignTransactions()).choose(requested, name, targetClass,
 				transaction, shape);
 		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), name);
-		ListenerExpressions expressions = new ListenerExpressions(annotation, this.placeholders, method, targetClass,
+		ListenerExpressions expressions = ListenerExpressions.of(annotation, this.placeholders, method, targetClass,
 				name, shape.batch(), scope.isDeadLetter());
 		DurationSetting retention = duration(annotation.retention(), "retention",
 				expressions.hasVersion() ? this.defaults.versionRetention() : this.defaults.retention(), name);
@@ -105,7 +99,7 @@ public final class ListenerSettingsFactory {
 				store.template()::offsetProblem);
 		OperationResolver operations = new OperationResolver(new OperationResolver.Settings(name, mode, lease.value(),
 				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
-				this.observers, offsets.positions());
+				this.observers, offsets.identities());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
 				operations, codec(result, name), store.template(), store.timeout(),
 				DeclinedFailures.of(annotation.declineFor(), name), this.observers);
@@ -125,7 +119,7 @@ public final class ListenerSettingsFactory {
 	private static TransactionBoundary boundary(@Nullable TransactionAttribute attribute, ListenerShape shape,
 			Mode mode) {
 		if (shape.kafkaTransaction()) {
-			return TransactionBoundary.deferred(BlockedRecordHandling::holdUntilCommit);
+			return TransactionBoundary.deferred(KafkaTransactionCompletions::hold);
 		}
 		if (mode == Mode.LEASED && shape.acknowledging() && !shape.batch() && shape.async() == null) {
 			return TransactionBoundary.deferred(Delivery.UNTIL_ACKNOWLEDGED);

@@ -54,19 +54,30 @@ record ModeChoice(IdempotencyTemplate template,
 		String foreign = (supported && requested != Mode.LEASED && attribute != null)
 				? this.foreignTransactions.apply(attribute, targetClass) : null;
 		if (foreign != null) {
-			return leasedBecauseOfManager(requested, where, foreign);
+			String what = "The idempotent listener " + where + " has its own transactions in " + foreign
+					+ ", which is not the transaction manager of the store";
+			return leased(requested, what, "Use the store's transaction manager in @Transactional, or leased mode.",
+					what);
 		}
 		Mode mode = (requested != Mode.AUTO) ? requested : (supported ? Mode.TRANSACTIONAL : Mode.LEASED);
-		if (mode == Mode.TRANSACTIONAL && attribute != null) {
-			checkTransaction(attribute, where);
-		}
 		if (mode == Mode.TRANSACTIONAL) {
-			checkIsolation(attribute, where);
+			checkTransaction(attribute, where);
 		}
 		return mode;
 	}
 
-	private void checkIsolation(@Nullable TransactionAttribute attribute, String where) {
+	private void checkTransaction(@Nullable TransactionAttribute attribute, String where) {
+		int propagation = (attribute != null) ? attribute.getPropagationBehavior()
+				: TransactionDefinition.PROPAGATION_REQUIRED;
+		boolean escapes = propagation == TransactionDefinition.PROPAGATION_REQUIRES_NEW
+				|| propagation == TransactionDefinition.PROPAGATION_NOT_SUPPORTED
+				|| propagation == TransactionDefinition.PROPAGATION_NEVER;
+		if (escapes || (attribute != null && attribute.isReadOnly())) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " is transactional, but its own @Transactional "
+							+ (escapes ? "suspends the transaction in which the record commits." : "is read-only."),
+					"Remove the propagation or readOnly attribute, or use leased mode.");
+		}
 		int isolation = (attribute != null) ? attribute.getIsolationLevel() : TransactionDefinition.ISOLATION_DEFAULT;
 		String problem = (this.template.store() instanceof TransactionalIdempotencyStore store)
 				? store.isolationProblem(isolation) : null;
@@ -80,19 +91,22 @@ record ModeChoice(IdempotencyTemplate template,
 	}
 
 	private static Mode leasedBecauseOfShape(Mode requested, String where, String problem, ListenerShape shape) {
+		String listener = "The idempotent listener " + where;
+		return leased(requested, listener + " is configured for transactional mode, but it " + problem,
+				shape.kafkaTransaction()
+						? "Use leased mode, which completes after the Kafka transaction; or use a container factory "
+								+ "without a Kafka transaction manager, and send the messages of the handler "
+								+ "through the outbox."
+						: "Use leased mode, or let the method return its result itself.",
+				(requested == Mode.AUTO && shape.kafkaTransaction()) ? listener + " " + problem : null);
+	}
+
+	private static Mode leased(Mode requested, String refusal, String action, @Nullable String warning) {
 		if (requested == Mode.TRANSACTIONAL) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " is configured for transactional mode, but it " + problem
-							+ ".",
-					shape.kafkaTransaction()
-							? "Use leased mode, which completes after the Kafka transaction; or use a container factory "
-									+ "without a Kafka transaction manager, and send the messages of the handler "
-									+ "through the outbox."
-							: "Use leased mode, or let the method return its result itself.");
+			throw new IdempotencyConfigurationException(refusal + ".", action);
 		}
-		if (requested == Mode.AUTO && shape.kafkaTransaction()) {
-			logger.warn("The idempotent listener " + where + " " + problem
-					+ ", so it uses leased mode. Set the mode to LEASED if that is intended");
+		if (warning != null) {
+			logger.warn(warning + ", so it uses leased mode. Set the mode to LEASED if that is intended");
 		}
 		return Mode.LEASED;
 	}
@@ -108,30 +122,6 @@ record ModeChoice(IdempotencyTemplate template,
 				: new IdempotencyConfigurationException(problem + "does not support transactions.",
 						"Use leased mode, or the store in the database of the transaction: set "
 								+ "'idempotency.store.type' to 'jdbc'.");
-	}
-
-	private static Mode leasedBecauseOfManager(Mode requested, String where, String manager) {
-		String what = "The idempotent listener " + where + " has its own transactions in " + manager
-				+ ", which is not the transaction manager of the store";
-		if (requested == Mode.TRANSACTIONAL) {
-			throw new IdempotencyConfigurationException(what + ".",
-					"Use the store's transaction manager in @Transactional, or leased mode.");
-		}
-		logger.warn(what + ", so it uses leased mode. Set the mode to LEASED if that is intended");
-		return Mode.LEASED;
-	}
-
-	private static void checkTransaction(TransactionAttribute attribute, String where) {
-		int propagation = attribute.getPropagationBehavior();
-		boolean escapes = propagation == TransactionDefinition.PROPAGATION_REQUIRES_NEW
-				|| propagation == TransactionDefinition.PROPAGATION_NOT_SUPPORTED
-				|| propagation == TransactionDefinition.PROPAGATION_NEVER;
-		if (escapes || attribute.isReadOnly()) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " is transactional, but its own @Transactional "
-							+ (escapes ? "suspends the transaction in which the record commits." : "is read-only."),
-					"Remove the propagation or readOnly attribute, or use leased mode.");
-		}
 	}
 
 }

@@ -17,7 +17,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.listener.delivery.TopicIdentities;
 import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
-import dev.idempotency.listener.key.OffsetPositions;
 import dev.idempotency.listener.method.ListenerShape;
 
 /**
@@ -35,10 +34,6 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 	private static final Log logger = LogFactory.getLog(OffsetChoice.class);
 
 	private static final String REFUSED = "The idempotent listener %s is to recognize its records by their offsets, but %s.";
-
-	OffsetPositions positions() {
-		return this.identities;
-	}
 
 	MissingKeyPolicy choose(ListenerExpressions expressions, MissingKeyPolicy policy, Listener listener,
 			Supplier<@Nullable String> offsetProblem) {

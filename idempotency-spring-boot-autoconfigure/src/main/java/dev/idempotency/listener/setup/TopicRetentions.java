@@ -1,7 +1,6 @@
 package dev.idempotency.listener.setup;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -88,9 +87,9 @@ final class TopicRetentions extends BackgroundCheck {
 
 	private static void compare(Listener listener, Admin client)
 			throws InterruptedException, ExecutionException, TimeoutException {
-		List<ConfigResource> resources = new ArrayList<>();
-		topics(listener.container(), client)
-			.forEach((topic) -> resources.add(new ConfigResource(ConfigResource.Type.TOPIC, topic)));
+		List<ConfigResource> resources = topics(listener.container(), client).stream()
+			.map((topic) -> new ConfigResource(ConfigResource.Type.TOPIC, topic))
+			.toList();
 		for (Map.Entry<ConfigResource, KafkaFuture<Config>> entry : client.describeConfigs(resources)
 			.values()
 			.entrySet()) {

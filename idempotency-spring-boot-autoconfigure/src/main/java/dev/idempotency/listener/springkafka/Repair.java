@@ -111,11 +111,6 @@ final class Repair {
 		}
 	}
 
-	@Override
-	public String toString() {
-		return this.type + " " + this.names;
-	}
-
 	/**
 	 * The name of a member, with the type of a field or the parameters of a method.
 	 */

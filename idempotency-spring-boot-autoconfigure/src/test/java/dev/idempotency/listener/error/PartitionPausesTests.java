@@ -10,6 +10,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterEach;
@@ -207,7 +208,7 @@ class PartitionPausesTests {
 		PollInterceptors.install(this.container, this.pauses);
 		assertThat(this.container.getRecordInterceptor()).as("after a second call").isSameAs(installed);
 		installed.intercept(new ConsumerRecord<>("payments", 0, 0, "", ""), this.consumer);
-		this.container.getBatchInterceptor().intercept(null, this.consumer);
+		this.container.getBatchInterceptor().intercept(ConsumerRecords.empty(), this.consumer);
 		assertThat(called).containsExactly("record", "batch");
 	}
 

@@ -197,7 +197,7 @@ class KeyResolverTests {
 		RecordExpression parsed = (expression != null)
 				? RecordExpression.parse(expression, "key", "X.listen", PARAMETERS) : null;
 		return new KeyResolver(parsed, this.names)
-			.resolve(new RecordContext(PARAMETERS, record, new Object[] { payload, record }), this.headers);
+			.resolve(new RecordContext(PARAMETERS, record, new Object[] { payload, record }, -1), this.headers);
 	}
 
 	private KeyResolverTests header(String name, String value) {

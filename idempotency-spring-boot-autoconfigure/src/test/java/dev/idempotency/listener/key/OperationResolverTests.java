@@ -90,7 +90,7 @@ class OperationResolverTests {
 		Class<?> type = method.getDeclaringClass();
 		Idempotent annotation = method.isAnnotationPresent(Idempotent.class) ? method.getAnnotation(Idempotent.class)
 				: type.getAnnotation(Idempotent.class);
-		return new ListenerExpressions(annotation, (text) -> text.replace("${id}", "id"), method, type, "X.listen",
+		return ListenerExpressions.of(annotation, (text) -> text.replace("${id}", "id"), method, type, "X.listen",
 				batch, deadLetter);
 	}
 
@@ -105,12 +105,12 @@ class OperationResolverTests {
 		OperationResolver.Settings settings = new OperationResolver.Settings("X.listen", Mode.LEASED,
 				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy);
 		return new OperationResolver(settings, expressions,
-				ListenerScope.of(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), new TextSerialization(),
+				new ListenerScope(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), new TextSerialization(),
 				new Observers(List.of(this.listener), List.of()), null);
 	}
 
 	private Resolution resolve(String method, @Nullable Object... arguments) {
-		return resolver(expressions(method(method), false, false), false).resolve(this.record, arguments);
+		return resolver(expressions(method(method), false, false), false).resolve(this.record, arguments, -1);
 	}
 
 	private IdempotentOperation operation(String method, @Nullable Object... arguments) {
@@ -160,7 +160,7 @@ class OperationResolverTests {
 		header("key", "a").header("flag", "yes");
 		ConsumerRecord<String, Object> next = next(method.equals("fingerprinted") ? "content" : this.record.value());
 		IdempotentOperation delivered = resolver(expressions(method(method), false, false), false)
-			.resolve(next, new Object[] { next.value() })
+			.resolve(next, new Object[] { next.value() }, -1)
 			.operation();
 		assertThat(ahead(method, next)).usingRecursiveComparison().isEqualTo(delivered);
 	}
@@ -211,7 +211,7 @@ class OperationResolverTests {
 		header("key", "a");
 		ListenerExpressions expressions = expressions(method("rejecting"), false, true);
 		assertThat(expressions.hasFingerprint()).isFalse();
-		IdempotentOperation operation = resolver(expressions, true).resolve(this.record, new Object[] { "x" })
+		IdempotentOperation operation = resolver(expressions, true).resolve(this.record, new Object[] { "x" }, -1)
 			.operation();
 		assertThat(operation.key().value()).startsWith("orders-1-2@");
 		assertThat(operation.fingerprint()).isNull();

@@ -26,11 +26,11 @@ class ScopeNameTests {
 			"payments-retry");
 
 	private static ListenerScope main(MessageListenerContainer container) {
-		return ListenerScope.of(null, null, container, container, false, "X.listen");
+		return new ListenerScope(null, null, container, container, false, "X.listen");
 	}
 
 	private static ListenerScope retry(MessageListenerContainer container) {
-		return ListenerScope.of(null, null, MAIN, container, false, "X.listen");
+		return new ListenerScope(null, null, MAIN, container, false, "X.listen");
 	}
 
 	private static ConsumerRecord<String, String> record(String topic) {
@@ -54,17 +54,17 @@ class ScopeNameTests {
 		assertThat(scope.of(record("orders"))).isEqualTo("group/orders");
 		assertThat(scope.of(record("payments"))).isEqualTo("group/payments");
 		assertThat(scope).hasToString("'group/orders', 'group/payments'");
-		assertThat(scope.isExplicit()).isFalse();
+		assertThat(scope.explicitName()).isNull();
 		assertThat(scope.isNamed()).isFalse();
 		assertThat(scope.isDeadLetter()).isFalse();
 	}
 
 	@Test
 	void scopeOfTheAnnotationAppliesToEachTopic() {
-		ListenerScope scope = ListenerScope.of("shop", "created", MAIN, MAIN, false, "X.listen");
+		ListenerScope scope = new ListenerScope("shop", "created", MAIN, MAIN, false, "X.listen");
 		assertThat(scope.names()).containsExactly("shop");
 		assertThat(scope.of(record("orders"))).isEqualTo("shop");
-		assertThat(scope.isExplicit()).isTrue();
+		assertThat(scope.explicitName()).isEqualTo("shop");
 		assertThat(scope.isNamed()).isTrue();
 		assertThat(scope.includes("shop")).isTrue();
 		assertThat(scope.includes("group/orders")).isFalse();
@@ -73,7 +73,7 @@ class ScopeNameTests {
 	@Test
 	void scopeOfTheAnnotationNeedsNoGroup() {
 		MessageListenerContainer container = Containers.of(null, "orders");
-		assertThat(ListenerScope.of("shop", null, container, container, false, "X.listen").names())
+		assertThat(new ListenerScope("shop", null, container, container, false, "X.listen").names())
 			.containsExactly("shop");
 	}
 
@@ -86,7 +86,7 @@ class ScopeNameTests {
 
 	@Test
 	void scopeOfAHandlerMethodEndsWithItsName() {
-		ListenerScope scope = ListenerScope.of(null, "created", MAIN, MAIN, false, "X.listen");
+		ListenerScope scope = new ListenerScope(null, "created", MAIN, MAIN, false, "X.listen");
 		assertThat(scope.of(record("orders"))).isEqualTo("group/orders#created");
 		assertThat(scope.isNamed()).isTrue();
 	}
@@ -94,7 +94,7 @@ class ScopeNameTests {
 	@Test
 	void scopeOfTheDeadLetterHandlerIsSeparate() {
 		MessageListenerContainer container = Containers.of("group-dlt", "orders-dlt", "payments-dlt");
-		ListenerScope scope = ListenerScope.of(null, null, MAIN, container, true, "X.listen");
+		ListenerScope scope = new ListenerScope(null, null, MAIN, container, true, "X.listen");
 		assertThat(scope.of(record("payments-dlt"))).isEqualTo("group/payments#dead-letter");
 		assertThat(scope.isDeadLetter()).isTrue();
 		assertThat(scope.isNamed()).isFalse();
@@ -174,7 +174,7 @@ class ScopeNameTests {
 	@Test
 	void topicPatternIncludesTheScopesOfMatchingTopics() {
 		MessageListenerContainer container = Containers.ofPattern("group", "orders-.*");
-		ListenerScope scope = ListenerScope.of(null, "created", container, container, false, "X.listen");
+		ListenerScope scope = new ListenerScope(null, "created", container, container, false, "X.listen");
 		assertThat(scope.names()).isEmpty();
 		assertThat(scope).hasToString("'group/<topic>#created'");
 		assertThat(scope.of(record("orders-a"))).isEqualTo("group/orders-a#created");
@@ -194,7 +194,7 @@ class ScopeNameTests {
 	@Test
 	void scopeOfTheAnnotationAppliesToATopicPattern() {
 		MessageListenerContainer container = Containers.ofPattern("group", "orders-.*");
-		ListenerScope scope = ListenerScope.of("shop", null, container, container, false, "X.listen");
+		ListenerScope scope = new ListenerScope("shop", null, container, container, false, "X.listen");
 		assertThat(scope.includes("shop")).isTrue();
 		assertThat(scope.includes("group/orders-a")).isFalse();
 	}
@@ -202,7 +202,7 @@ class ScopeNameTests {
 	@Test
 	void tooLongScopeIsRefused() {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> ListenerScope.of("s".repeat(513), null, MAIN, MAIN, false, "X.listen"))
+			.isThrownBy(() -> new ListenerScope("s".repeat(513), null, MAIN, MAIN, false, "X.listen"))
 			.withMessageContaining("The scope of the idempotent listener X.listen has 513 characters");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> main(Containers.of("g".repeat(500), "a-topic-name")));
@@ -229,9 +229,9 @@ class ScopeNameTests {
 		ListenerScope scope = main(MAIN);
 		assertThat(scope.isSameDefault(main(Containers.of("group", "orders")))).isTrue();
 		assertThat(scope.isSameDefault(main(Containers.of("other", "orders")))).isFalse();
-		assertThat(scope.isSameDefault(ListenerScope.of(null, "created", MAIN, MAIN, false, "Y"))).isFalse();
-		assertThat(scope.isSameDefault(ListenerScope.of("shop", null, MAIN, MAIN, false, "Y"))).isFalse();
-		assertThat(ListenerScope.of("shop", null, MAIN, MAIN, false, "Y").isSameDefault(scope)).isFalse();
+		assertThat(scope.isSameDefault(new ListenerScope(null, "created", MAIN, MAIN, false, "Y"))).isFalse();
+		assertThat(scope.isSameDefault(new ListenerScope("shop", null, MAIN, MAIN, false, "Y"))).isFalse();
+		assertThat(new ListenerScope("shop", null, MAIN, MAIN, false, "Y").isSameDefault(scope)).isFalse();
 	}
 
 }

@@ -17,7 +17,7 @@ class ContainerProtectionTests {
 	@Test
 	void containerFactoryIsCalled() {
 		HandedOn.check(KafkaListenerContainerFactory.class,
-				(application) -> ContainerProtection.decorate(application, () -> {
+				(application) -> new ContainerProtection.ProtectingFactory(application, () -> {
 					throw new IllegalStateException("The endpoint is not idempotent");
 				}, new KafkaListenerEndpointRegistry()));
 	}
