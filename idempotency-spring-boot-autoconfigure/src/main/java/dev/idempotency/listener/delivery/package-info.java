@@ -1,6 +1,6 @@
 /**
  * Delivers the records of a container to its listener: the delivery on the thread of the
- * consumer, its acknowledgments, its asynchronous results and the records that follow it.
+ * consumer, its acknowledgments and the records that follow it.
  */
 @Internal
 @NullMarked
