@@ -76,12 +76,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		if (jdbc.schema() == Schema.MIGRATE) {
 			JdbcSchemaMigration.migrate(dataSource, Database.migrations(beanFactory, dataSource), table, jdbc.layout());
 		}
-		if (jdbc.schema() == Schema.NONE) {
-			JdbcSchemaValidation.requirePrivileges(dataSource, table, jdbc.layout());
-		}
-		else {
-			JdbcSchemaValidation.validate(dataSource, table, jdbc.layout());
-		}
+		JdbcSchemaValidation.validate(dataSource, table, jdbc.layout(), jdbc.schema() != Schema.NONE);
 		if (jdbc.layout() == Layout.PARTITIONED && cleanup) {
 			JdbcSchemaValidation.requireMaintenance(dataSource, table);
 		}

@@ -86,12 +86,7 @@ class OutboxConfiguration {
 			JdbcSchemaMigration.migrateOutbox(dataSource, Database.migrations(beanFactory, dataSource), table);
 		}
 		boolean onlySends = properties.outbox().relay() != Relay.EMBEDDED && !properties.cleanup().enabled();
-		if (jdbc.schema() == Schema.NONE) {
-			JdbcSchemaValidation.requireOutboxPrivileges(dataSource, table, onlySends);
-		}
-		else {
-			JdbcSchemaValidation.validateOutbox(dataSource, table, onlySends);
-		}
+		JdbcSchemaValidation.validateOutbox(dataSource, table, onlySends, jdbc.schema() != Schema.NONE);
 		PlatformTransactionManager manager = Objects.requireNonNull(JdbcTransactionManagers.find(beanFactory,
 				dataSource, jdbc.transactionManager(), "idempotency", (problem) -> {
 					throw new IdempotencyConfigurationException(

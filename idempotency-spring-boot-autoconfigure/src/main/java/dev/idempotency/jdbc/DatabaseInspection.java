@@ -2,10 +2,8 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Set;
@@ -92,14 +90,12 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 	// The statements assign a column from others in a fixed order, and a batch
 	// changes records that it selects by a join.
 	private static void requireSettings(Connection connection) throws SQLException {
-		String problem;
-		try (Statement statement = connection.createStatement();
-				ResultSet settings = statement.executeQuery("SELECT @@sql_mode, @@sql_safe_updates")) {
-			settings.next();
-			problem = settings.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
-					? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
-					: settings.getBoolean(2) ? "'sql_safe_updates' is on" : null;
-		}
+		String problem = SqlStatement.of("SELECT @@sql_mode, @@sql_safe_updates")
+			.first(connection, Parameters.none(),
+					(row) -> row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
+							? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
+							: row.getBoolean(2) ? "'sql_safe_updates' is on" : null)
+			.orElse(null);
 		if (problem != null) {
 			throw new IdempotencyConfigurationException(
 					"The JDBC idempotency store cannot use the connections of its DataSource: " + problem + ".",

@@ -3,7 +3,6 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
@@ -124,8 +123,6 @@ final class H2Dialect implements Dialect {
 
 	private static final class Outbox extends OutboxSql {
 
-		private static final String SAME_KEY = "TRUE";
-
 		private static final String SOME = """
 				SELECT TRUE FROM %1$s o WHERE o.lane = l.lane AND %2$s ORDER BY o.position LIMIT 1""";
 
@@ -140,8 +137,8 @@ final class H2Dialect implements Dialect {
 
 		// H2 is supported for tests only: the statement may read all pending messages.
 		private static Claims claims(TableName table, String others) {
-			String due = others + due(table, SAME_KEY, "TRUE", "");
-			String rows = ROWS.formatted(table, due, columns(table, SAME_KEY, "TRUE", ""));
+			String due = others + due(table, "TRUE", "TRUE", "");
+			String rows = ROWS.formatted(table, due, columns(table, "TRUE", "TRUE", ""));
 			return new Claims(lockLanes(table, "", SOME.formatted(table, due)), rows);
 		}
 

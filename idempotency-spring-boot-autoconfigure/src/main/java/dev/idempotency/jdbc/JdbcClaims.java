@@ -154,7 +154,11 @@ final class JdbcClaims {
 							() -> claim(connection, statement, parameters, open));
 					claims.putAll(found);
 					if (!leased) {
-						written(connection, open, found, parameters);
+						found.forEach((id, claim) -> {
+							if (claim instanceof Claim.Acquired) {
+								written(connection, Objects.requireNonNull(open.get(id)), parameters);
+							}
+						});
 					}
 				}
 			}
@@ -218,15 +222,6 @@ final class JdbcClaims {
 
 	private static Claim inProgress(ResultSet row) throws SQLException {
 		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
-	}
-
-	private void written(Connection connection, Map<UUID, ClaimRequest> requests, Map<UUID, Claim> claims,
-			Parameters parameters) {
-		claims.forEach((id, claim) -> {
-			if (claim instanceof Claim.Acquired) {
-				written(connection, Objects.requireNonNull(requests.get(id)), parameters);
-			}
-		});
 	}
 
 	private void written(Connection connection, ClaimRequest request, Parameters parameters) {

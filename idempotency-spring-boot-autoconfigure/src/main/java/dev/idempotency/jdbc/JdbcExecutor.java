@@ -50,10 +50,6 @@ final class JdbcExecutor {
 
 	private final @Nullable String isolation;
 
-	JdbcExecutor(DataSource dataSource, Dialect dialect) {
-		this(dataSource, dialect, null);
-	}
-
 	JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
 		this.dataSource = dataSource;
 		this.dialect = dialect;

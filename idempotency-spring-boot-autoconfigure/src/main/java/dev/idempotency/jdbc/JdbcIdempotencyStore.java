@@ -87,25 +87,11 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 * spent waiting for a lock
 	 */
 	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout) {
-		this(dataSource, table, timeout, Layout.SINGLE, Duration.ZERO);
+		this(dataSource, table, timeout, Layout.SINGLE, Duration.ZERO, null);
 	}
 
 	/**
 	 * Create a store.
-	 * @param dataSource the database, the same object that the transaction manager has
-	 * @param table the name of the table, with or without a schema
-	 * @param timeout how long a call may take once it has a connection; half of it may be
-	 * spent waiting for a lock
-	 * @param layout how the records are kept
-	 * @param partitionInterval how long records are added to a partition
-	 */
-	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout, Layout layout,
-			Duration partitionInterval) {
-		this(dataSource, table, timeout, layout, partitionInterval, null);
-	}
-
-	/**
-	 * Create a store that renews leases with separate connections.
 	 * @param dataSource the database, the same object that the transaction manager has
 	 * @param table the name of the table, with or without a schema
 	 * @param timeout how long a call may take once it has a connection; half of it may be

@@ -146,11 +146,11 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 	}
 
 	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, Dialect dialect, SQLException ex) {
-		return new IdempotencyStoreUnavailableException(
-				reason(sql.table(), dialect, ex, " (SQL state " + ex.getSQLState() + ")"), ex);
+		return new IdempotencyStoreUnavailableException(reason(sql.table(), dialect, ex), ex);
 	}
 
-	private static String reason(String table, Dialect dialect, SQLException ex, String state) {
+	private static String reason(String table, Dialect dialect, SQLException ex) {
+		String state = " (SQL state " + ex.getSQLState() + ")";
 		if (dialect.is(Problem.DENIED, ex)) {
 			return "The relay lacks a privilege on the outbox '" + table + "'" + state
 					+ ". Grant the user of its DataSource SELECT, INSERT, UPDATE and DELETE on '" + table
@@ -224,7 +224,8 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 							+ "the others, which may be published twice. Check which program writes to the table");
 				}
 			}
-			fail(failures);
+			this.sql.statement(this.sql.failed())
+				.batch(this.connection, failures.stream().map(JdbcOutboxClaim::parameters).toList());
 			this.connection.commit();
 			this.ended = true;
 		}
@@ -233,18 +234,11 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		}
 	}
 
-	private void fail(List<RelayFailure> failures) throws SQLException {
-		this.sql.statement(this.sql.failed())
-			.batch(this.connection, failures.stream().map(JdbcOutboxClaim::parameters).toList());
-	}
-
 	private static Parameters parameters(RelayFailure failure) {
-		Failure error = Failure.of(failure.error());
 		Duration later = failure.retryAfter();
 		return Parameters.of("id", failure.claimed().row().id())
 			.with("attempts", failure.attempts())
-			.with("type", error.type())
-			.with("message", error.message())
+			.failed(Failure.of(failure.error()))
 			.with("delay", (later != null) ? later.toMillis() : 0L)
 			.with("dead", later == null);
 	}

@@ -126,7 +126,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.onDeadLetter = onDeadLetter;
 		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, Layout.SINGLE);
 		this.dialect = database.dialect();
-		this.executor = new JdbcExecutor(dataSource, this.dialect);
+		this.executor = new JdbcExecutor(dataSource, this.dialect, null);
 		this.qualified = database.table();
 		this.sql = this.dialect.outbox(this.qualified);
 		this.insert = OutboxRowMapper.insert(this.sql, logged);

@@ -84,12 +84,11 @@ final class JdbcRecords implements IdempotencyRecords {
 	}
 
 	private @Nullable Long estimate(Connection connection) throws SQLException {
-		if (!this.sql.has(Name.ESTIMATE)) {
-			return null;
-		}
-		return this.sql.get(Name.ESTIMATE)
-			.first(connection, Parameters.of("table", this.table.toString()), (row) -> row.getObject(1, Long.class))
-			.orElse(null);
+		return !this.sql.has(Name.ESTIMATE) ? null
+				: this.sql.get(Name.ESTIMATE)
+					.first(connection, Parameters.of("table", this.table.toString()),
+							(row) -> row.getObject(1, Long.class))
+					.orElse(null);
 	}
 
 	@Override

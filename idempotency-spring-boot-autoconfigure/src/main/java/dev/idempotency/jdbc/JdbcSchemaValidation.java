@@ -23,43 +23,26 @@ public final class JdbcSchemaValidation {
 	}
 
 	/**
-	 * Make sure that the single table exists, that its columns can store a record, that
-	 * additional columns need no value, and that the user of the {@link DataSource} has
-	 * the privileges.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 * @throws IdempotencyConfigurationException if anything is missing or different
-	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
-	 */
-	public static void validate(DataSource dataSource, String table) {
-		validate(dataSource, table, Layout.SINGLE);
-	}
-
-	/**
-	 * Make sure that the table exists with its layout, that its columns can store a
-	 * record, that additional columns need no value, and that the user of the
-	 * {@link DataSource} has the privileges.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 * @param layout how the records are kept
-	 * @throws IdempotencyConfigurationException if anything is missing or different
-	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
-	 */
-	public static void validate(DataSource dataSource, String table, Layout layout) {
-		check(dataSource, TableName.of(table), layout, true);
-	}
-
-	/**
 	 * Make sure that the table exists with its layout, and that the user of the
 	 * {@link DataSource} has the privileges.
 	 * @param dataSource the database
 	 * @param table the name of the table, with or without a schema
 	 * @param layout how the records are kept
-	 * @throws IdempotencyConfigurationException if the table or a privilege is missing
+	 * @param columns whether the columns must also be able to store a record, and
+	 * additional columns need no value
+	 * @throws IdempotencyConfigurationException if anything is missing or different
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void requirePrivileges(DataSource dataSource, String table, Layout layout) {
-		check(dataSource, TableName.of(table), layout, false);
+	public static void validate(DataSource dataSource, String table, Layout layout, boolean columns) {
+		TableName name = TableName.of(table);
+		DatabaseInspection.ask(dataSource, (connection) -> {
+			DatabaseInspection database = DatabaseInspection.of(connection, name, layout);
+			// Before the other tables: a table of another layout does not have them.
+			database.requireLayout(connection);
+			check(connection, database, name, RequiredTable.ofRecords(name, layout),
+					database.dialect().catalog().migrations(), columns);
+			return database;
+		});
 	}
 
 	/**
@@ -78,45 +61,31 @@ public final class JdbcSchemaValidation {
 	}
 
 	/**
-	 * Make sure that the tables of an outbox exist, that their columns can store a
-	 * message, that additional columns need no value, that no lane is missing, and that
-	 * the user of the {@link DataSource} has the privileges.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 * @throws IdempotencyConfigurationException if anything is missing or different
-	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
-	 */
-	public static void validateOutbox(DataSource dataSource, String table) {
-		validateOutbox(dataSource, table, false);
-	}
-
-	/**
-	 * Make sure that the tables of an outbox exist, that their columns can store a
-	 * message, that additional columns need no value, that no lane is missing, and that
-	 * the user of the {@link DataSource} has the privileges.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 * @param onlySends whether other instances publish and delete the messages, so that
-	 * the user only needs the privileges to send
-	 * @throws IdempotencyConfigurationException if anything is missing or different
-	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
-	 */
-	public static void validateOutbox(DataSource dataSource, String table, boolean onlySends) {
-		checkOutbox(dataSource, TableName.of(table), onlySends, true);
-	}
-
-	/**
 	 * Make sure that the tables of an outbox exist, that no lane is missing, and that the
 	 * user of the {@link DataSource} has the privileges.
 	 * @param dataSource the database
 	 * @param table the name of the table, with or without a schema
 	 * @param onlySends whether other instances publish and delete the messages, so that
 	 * the user only needs the privileges to send
-	 * @throws IdempotencyConfigurationException if a table or a privilege is missing
+	 * @param columns whether the columns must also be able to store a message, and
+	 * additional columns need no value
+	 * @throws IdempotencyConfigurationException if anything is missing or different
 	 * @throws IdempotencyStoreUnavailableException if the database is unavailable
 	 */
-	public static void requireOutboxPrivileges(DataSource dataSource, String table, boolean onlySends) {
-		checkOutbox(dataSource, TableName.of(table), onlySends, false);
+	public static void validateOutbox(DataSource dataSource, String table, boolean onlySends, boolean columns) {
+		TableName name = TableName.of(table);
+		DatabaseInspection.ask(dataSource, (connection) -> {
+			DatabaseInspection database = DatabaseInspection.of(connection, name, Layout.SINGLE);
+			OutboxSql outbox = database.dialect().outbox(database.table());
+			check(connection, database, name, RequiredTable.ofOutbox(name, onlySends), outbox.migrations(), columns);
+			if (outbox.statement(outbox.allLanes()).update(connection, Parameters.none()) != OutboxSql.LANES) {
+				throw new IdempotencyConfigurationException(
+						"The table '" + name + "_lane' of the outbox does not have its " + OutboxSql.LANES
+								+ " rows, without which no message is published.",
+						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
+			}
+			return database;
+		});
 	}
 
 	/**
@@ -144,32 +113,6 @@ public final class JdbcSchemaValidation {
 		catch (SQLException ex) {
 			// The next check reports that the database is unavailable.
 		}
-	}
-
-	private static void check(DataSource dataSource, TableName table, Layout layout, boolean columns) {
-		DatabaseInspection.ask(dataSource, (connection) -> {
-			DatabaseInspection database = DatabaseInspection.of(connection, table, layout);
-			// Before the other tables: a table of another layout does not have them.
-			database.requireLayout(connection);
-			check(connection, database, table, RequiredTable.ofRecords(table, layout),
-					database.dialect().catalog().migrations(), columns);
-			return database;
-		});
-	}
-
-	private static void checkOutbox(DataSource dataSource, TableName table, boolean onlySends, boolean columns) {
-		DatabaseInspection.ask(dataSource, (connection) -> {
-			DatabaseInspection database = DatabaseInspection.of(connection, table, Layout.SINGLE);
-			OutboxSql outbox = database.dialect().outbox(database.table());
-			check(connection, database, table, RequiredTable.ofOutbox(table, onlySends), outbox.migrations(), columns);
-			if (outbox.statement(outbox.allLanes()).update(connection, Parameters.none()) != OutboxSql.LANES) {
-				throw new IdempotencyConfigurationException(
-						"The table '" + table + "_lane' of the outbox does not have its " + OutboxSql.LANES
-								+ " rows, without which no message is published.",
-						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
-			}
-			return database;
-		});
 	}
 
 	private static void check(Connection connection, DatabaseInspection database, TableName main,

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
@@ -79,27 +80,25 @@ final class MySqlCatalog extends Catalog {
 	@Override
 	void requirePrivileges(Connection connection, TableName table, List<RequiredTable> tables) throws SQLException {
 		List<String> lacking = new ArrayList<>();
-		List<String> grants = new ArrayList<>();
 		String user = account(connection);
 		for (RequiredTable required : tables) {
 			String name = table.withBackticks() + required.name().substring(table.table().length());
-			List<String> denied = new ArrayList<>();
-			for (String privilege : required.privileges()) {
-				if (isDenied(connection, privilege, name, "`" + required.columns().get(0).name() + "`")) {
-					denied.add(privilege);
-				}
-			}
+			String column = "`" + required.columns().get(0).name() + "`";
+			List<String> denied = required.privileges()
+				.stream()
+				.filter((privilege) -> isDenied(connection, privilege, name, column))
+				.toList();
 			if (!denied.isEmpty()) {
-				String privileges = String.join(", ", denied) + " ON " + name;
-				lacking.add(privileges);
-				grants.add("GRANT " + privileges + " TO " + user + ";");
+				lacking.add(String.join(", ", denied) + " ON " + name);
 			}
 		}
 		if (!lacking.isEmpty()) {
 			throw new IdempotencyConfigurationException(
 					"The database user " + user + " lacks privileges that the idempotency store or the outbox needs: "
 							+ String.join("; ", lacking) + ".",
-					"Run this as an administrator: " + String.join(" ", grants));
+					"Run this as an administrator: " + lacking.stream()
+						.map((privileges) -> "GRANT " + privileges + " TO " + user + ";")
+						.collect(Collectors.joining(" ")));
 		}
 	}
 

@@ -1,6 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;

@@ -9,8 +9,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class MySqlOutboxSql extends OutboxSql {
 
-	private static final String SAME_KEY = "TRUE";
-
 	// An update would lock the lanes that the order reads before the limit.
 	private static final String LOCK_LANES = """
 			SELECT l.lane FROM (SELECT l.lane FROM %1$s_lane l
@@ -42,8 +40,8 @@ final class MySqlOutboxSql extends OutboxSql {
 		String name = table.withBackticks();
 		String index = table.table();
 		String refused = " FORCE INDEX (" + index + "_refused)";
-		String due = others + MySqlTypes.utc(due(name, SAME_KEY, "TRUE", refused));
-		String columns = MySqlTypes.utc(columns(name, SAME_KEY, "TRUE", refused));
+		String due = others + MySqlTypes.utc(due(name, "TRUE", "TRUE", refused));
+		String columns = MySqlTypes.utc(columns(name, "TRUE", "TRUE", refused));
 		return new Claims(LOCK_LANES.formatted(name, index, due, mariaDb ? "" : " OF l"),
 				ROWS.formatted(name, index, columns, due));
 	}

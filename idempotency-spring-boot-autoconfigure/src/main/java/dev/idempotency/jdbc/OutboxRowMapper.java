@@ -167,16 +167,10 @@ final class OutboxRowMapper {
 		}
 
 		private byte @Nullable [] bytes(String column) {
-			try {
-				return this.row.getBytes(column);
-			}
-			catch (SQLException | RuntimeException ex) {
-				remember(column, ex);
-				return null;
-			}
+			return this.<byte @Nullable []>read(column, null, this.row::getBytes);
 		}
 
-		private <T> T read(String column, T otherwise, Reader<T> reader) {
+		private <T extends @Nullable Object> T read(String column, T otherwise, Reader<T> reader) {
 			try {
 				return reader.read(column);
 			}
@@ -194,7 +188,7 @@ final class OutboxRowMapper {
 			}
 		}
 
-		private interface Reader<T> {
+		private interface Reader<T extends @Nullable Object> {
 
 			T read(String column) throws SQLException;
 

@@ -22,15 +22,19 @@ abstract class OutboxSql {
 
 	private static final String BLOCKED = "set_aside_at IS NOT NULL AND blocked_by IS NOT NULL";
 
+	// An earlier message with the same topic and key. Arguments: the table, the condition
+	// for the same key, whether the lane has refused messages, the index.
+	private static final String EARLIER = """
+			FROM %1$s f%4$s WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
+			    AND f.message_key = o.message_key AND f.position < o.position AND f.published_at IS NULL AND\s""";
+
 	// The blocker is the first dead letter with the same topic and key. It costs one
 	// index lookup for each row that is read, if its lane has refused messages.
 	private static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
-			  CASE WHEN %3$s THEN (SELECT f.id FROM %1$s f%4$s WHERE f.lane = o.lane AND f.topic = o.topic AND %2$s
-			    AND f.message_key = o.message_key AND f.position < o.position
-			    AND f.published_at IS NULL AND f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL
-			    ORDER BY f.position LIMIT 1) END AS blocker""";
+			  CASE WHEN %3$s THEN (SELECT f.id\s""" + EARLIER + """
+			f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL ORDER BY f.position LIMIT 1) END AS blocker""";
 
 	// Excludes messages that are retried later and those that follow them. It costs
 	// one index lookup for each row, if its lane has refused messages. NOT EXISTS
@@ -38,10 +42,9 @@ abstract class OutboxSql {
 	private static final String DUE = """
 			o.published_at IS NULL AND o.set_aside_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
-			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE FROM %1$s f%4$s WHERE f.lane = o.lane AND f.topic = o.topic
-			    AND %2$s AND f.message_key = o.message_key AND f.position < o.position
-			    AND f.published_at IS NULL AND f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP
-			    ORDER BY f.position LIMIT 1), FALSE) ELSE FALSE END""";
+			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE\s""" + EARLIER + """
+			f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP ORDER BY f.position LIMIT 1), FALSE)
+			  ELSE FALSE END""";
 
 	// The order is random, so that no lane is neglected.
 	private static final String LOCK_LANES = """
@@ -148,7 +151,8 @@ abstract class OutboxSql {
 	}
 
 	String failed() {
-		return "UPDATE " + this.table + " SET attempts = :attempts, error_type = :type, error_message = :message, "
+		return "UPDATE " + this.table
+				+ " SET attempts = :attempts, error_type = :error_type, error_message = :error_message, "
 				+ "next_attempt_at = " + later() + ", blocked_by = NULL, set_aside_at = CASE WHEN :dead THEN " + now()
 				+ " END WHERE id = :id AND " + PENDING;
 	}

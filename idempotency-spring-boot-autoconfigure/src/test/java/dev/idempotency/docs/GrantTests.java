@@ -125,10 +125,10 @@ class GrantTests {
 			.map(renamed)
 			.forEach(admin::execute);
 		try (HikariDataSource pool = Servers.mySqlPool(url.replace("user=root", "user=" + user))) {
-			JdbcSchemaValidation.validate(pool, TABLE);
-			JdbcSchemaValidation.validateOutbox(pool, OUTBOX);
+			JdbcSchemaValidation.validate(pool, TABLE, Layout.SINGLE, true);
+			JdbcSchemaValidation.validateOutbox(pool, OUTBOX, false, true);
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(pool, TABLE, TestDatabase.TIMEOUT, Layout.SINGLE,
-					TestDatabase.PARTITION_INTERVAL);
+					TestDatabase.PARTITION_INTERVAL, null);
 			assertWorks(store);
 			assertThatExceptionOfType(RuntimeException.class)
 				.isThrownBy(() -> new JdbcTemplate(pool).execute("CREATE TABLE other (id integer)"));

@@ -54,7 +54,7 @@ class DefaultIsolationTests {
 		config.setAutoCommit(autoCommit);
 		this.pool = new HikariDataSource(config);
 		return new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT, layout,
-				TestDatabase.PARTITION_INTERVAL);
+				TestDatabase.PARTITION_INTERVAL, null);
 	}
 
 	@ParameterizedTest

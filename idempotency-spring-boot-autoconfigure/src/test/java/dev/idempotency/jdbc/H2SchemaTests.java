@@ -79,7 +79,7 @@ class H2SchemaTests {
 	void missingTableIsInvalid() {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaValidation.validate(pool, "records"));
+				.isThrownBy(() -> JdbcSchemaValidation.validate(pool, "records", Layout.SINGLE, true));
 		}
 	}
 
@@ -95,7 +95,7 @@ class H2SchemaTests {
 
 	private static Claim claim(HikariDataSource pool, String table) {
 		JdbcSchemaMigration.migrate(pool, table);
-		JdbcSchemaValidation.validate(pool, table);
+		JdbcSchemaValidation.validate(pool, table, Layout.SINGLE, true);
 		return new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT)
 			.claim(TestDatabase.request(TestDatabase.newKey()));
 	}

@@ -75,7 +75,7 @@ class JdbcExecutorTests {
 	void failureToResetTheConnectionDoesNotHideTheErrorOfTheStatement(String reset) throws SQLException {
 		this.connection.setAutoCommit(true);
 		JdbcExecutor executor = new JdbcExecutor(new SingleConnectionDataSource(this.watched.proxy(), true),
-				new PostgresDialect(Layout.SINGLE));
+				new PostgresDialect(Layout.SINGLE), null);
 		SQLException closed = new SQLException("This connection has been closed", "08003");
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> executor.inNewTransaction(TestDatabase.TIMEOUT, (connection) -> {

@@ -62,8 +62,8 @@ class MySqlSchemaTests {
 			JdbcSchemaMigration.migrate(this.pool, TABLE);
 			JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
 		}
-		JdbcSchemaValidation.validate(this.pool, TABLE);
-		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
+		JdbcSchemaValidation.validate(this.pool, TABLE, Layout.SINGLE, true);
+		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX, false, true);
 		assertThat(this.jdbc.queryForList("SHOW TABLES", String.class)).containsExactlyInAnyOrder(TABLE,
 				TABLE + "_offset", TABLE + "_schema_history", OUTBOX, OUTBOX + "_lane", OUTBOX + "_schema_history");
 	}
@@ -88,7 +88,7 @@ class MySqlSchemaTests {
 			.hasSize(1);
 		this.jdbc.execute("DROP VIEW " + OUTBOX + "_lane");
 		JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
-		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX);
+		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX, false, true);
 	}
 
 	@Test
@@ -114,14 +114,14 @@ class MySqlSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, TABLE);
 		this.jdbc.execute("ALTER TABLE " + TABLE + " " + change);
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE))
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.SINGLE, true))
 			.withMessageContaining(problem);
 	}
 
 	@Test
 	void tableThatDoesNotExistIsRefused() {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE))
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.SINGLE, true))
 			.withMessageContaining("does not exist")
 			.satisfies((ex) -> assertThat(ex.action()).contains("dev/idempotency/jdbc/mysql'"));
 	}
@@ -147,7 +147,7 @@ class MySqlSchemaTests {
 		this.jdbc.execute("GRANT SELECT ON " + OUTBOX + "_lane TO " + user + "@localhost");
 		try (HikariDataSource limited = Servers.mySqlPool(this.url.replace("user=root", "user=" + user))) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaValidation.requirePrivileges(limited, TABLE, Layout.SINGLE))
+				.isThrownBy(() -> JdbcSchemaValidation.validate(limited, TABLE, Layout.SINGLE, false))
 				.withMessageContaining("UPDATE, DELETE ON `")
 				.satisfies((ex) -> {
 					assertThat(ex.action()).startsWith("Run this as an administrator: GRANT UPDATE, DELETE ON");
@@ -156,11 +156,11 @@ class MySqlSchemaTests {
 						this.jdbc.execute(grant);
 					}
 				});
-			JdbcSchemaValidation.validate(limited, TABLE);
+			JdbcSchemaValidation.validate(limited, TABLE, Layout.SINGLE, true);
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(limited, OUTBOX))
+				.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(limited, OUTBOX, false, true))
 				.withMessageContaining("UPDATE ON `");
-			JdbcSchemaValidation.validateOutbox(limited, OUTBOX, true);
+			JdbcSchemaValidation.validateOutbox(limited, OUTBOX, true, true);
 			assertThat(store(limited).claim(TestDatabase.request(TestDatabase.newKey())))
 				.isInstanceOf(Claim.Acquired.class);
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)

@@ -89,7 +89,7 @@ class OutboxStoreTests {
 		this.jdbc = new JdbcTemplate(this.pool);
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.pool));
 		JdbcSchemaMigration.migrateOutbox(this.pool, TABLE);
-		JdbcSchemaValidation.validateOutbox(this.pool, TABLE);
+		JdbcSchemaValidation.validateOutbox(this.pool, TABLE, false, true);
 		this.store = store(Duration.ofHours(1), false);
 	}
 
@@ -265,7 +265,7 @@ class OutboxStoreTests {
 	void outboxWithoutItsLanesIsRefused() {
 		this.jdbc.update("DELETE FROM idempotency_outbox_lane WHERE lane = 7");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, TABLE))
+			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, TABLE, false, true))
 			.withMessageContaining("does not have its 64 rows");
 	}
 

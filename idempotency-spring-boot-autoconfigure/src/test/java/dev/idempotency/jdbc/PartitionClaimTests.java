@@ -69,7 +69,7 @@ class PartitionClaimTests {
 
 	private static JdbcIdempotencyStore store(DataSource dataSource) {
 		return new JdbcIdempotencyStore(dataSource, TestDatabase.TABLE, TestDatabase.TIMEOUT, Layout.PARTITIONED,
-				TestDatabase.PARTITION_INTERVAL);
+				TestDatabase.PARTITION_INTERVAL, null);
 	}
 
 	@Test

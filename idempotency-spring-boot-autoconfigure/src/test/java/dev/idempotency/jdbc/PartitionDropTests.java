@@ -49,7 +49,7 @@ class PartitionDropTests {
 		this.store = this.database.store();
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
 		this.partitions = new PartitionMaintenance(
-				new JdbcExecutor(this.database.pool(), new PostgresDialect(Layout.PARTITIONED)),
+				new JdbcExecutor(this.database.pool(), new PostgresDialect(Layout.PARTITIONED), null),
 				TableName.of(TestDatabase.TABLE), TestDatabase.PARTITION_INTERVAL);
 		// The single table of the first version.
 		this.partitions.drop();
@@ -239,7 +239,7 @@ class PartitionDropTests {
 	@Tag("promise-15")
 	void partitionsAreMaintainedWhenTheBacklogNeverEnds() {
 		JdbcIdempotencyStore frequent = new JdbcIdempotencyStore(this.database.pool(), TestDatabase.TABLE,
-				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
+				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10), null);
 		CleanupJob job = new CleanupJob(frequent,
 				new CleanupJob.Settings(Duration.ofMinutes(1), Duration.ofMillis(30), 1, Duration.ZERO),
 				Observers.none());

@@ -55,8 +55,8 @@ class PartitionSchemaTests {
 	}
 
 	private JdbcIdempotencyStore store(String table, Layout layout) {
-		return new JdbcIdempotencyStore(this.pool, table, TestDatabase.TIMEOUT, layout,
-				TestDatabase.PARTITION_INTERVAL);
+		return new JdbcIdempotencyStore(this.pool, table, TestDatabase.TIMEOUT, layout, TestDatabase.PARTITION_INTERVAL,
+				null);
 	}
 
 	@ParameterizedTest
@@ -65,7 +65,7 @@ class PartitionSchemaTests {
 		this.jdbc.execute("CREATE SCHEMA ops");
 		String table = name;
 		JdbcSchemaMigration.migrate(this.pool, table, Layout.PARTITIONED);
-		JdbcSchemaValidation.validate(this.pool, table, Layout.PARTITIONED);
+		JdbcSchemaValidation.validate(this.pool, table, Layout.PARTITIONED, true);
 		JdbcIdempotencyStore store = store(table, Layout.PARTITIONED);
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
@@ -125,7 +125,8 @@ class PartitionSchemaTests {
 		store(TABLE, Layout.PARTITIONED).claim(TestDatabase.request(TestDatabase.newKey()));
 		migrate(Layout.PARTITIONED);
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
-		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED));
+		assertThatNoException()
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED, true));
 	}
 
 	// An instance of a later version has already started.
@@ -146,7 +147,7 @@ class PartitionSchemaTests {
 		migrate(layout);
 		Layout other = (layout == Layout.SINGLE) ? Layout.PARTITIONED : Layout.SINGLE;
 		List<ThrowingCallable> checks = List.of(() -> migrate(other),
-				() -> JdbcSchemaValidation.validate(this.pool, TABLE, other));
+				() -> JdbcSchemaValidation.validate(this.pool, TABLE, other, true));
 		assertThat(checks)
 			.allSatisfy((check) -> assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(check)
 				.withMessageContaining("'records' is " + ((layout == Layout.SINGLE) ? "not" : "partitioned"))
@@ -159,7 +160,7 @@ class PartitionSchemaTests {
 		migrate(Layout.PARTITIONED);
 		this.jdbc.execute("DROP FUNCTION records_drop_dead");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED))
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED, true))
 			.withMessageContaining("lacks the functions records_drop_dead.");
 	}
 

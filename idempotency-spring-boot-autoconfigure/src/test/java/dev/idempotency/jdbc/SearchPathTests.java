@@ -61,10 +61,10 @@ class SearchPathTests {
 			new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS \"" + tenant + "\"");
 			this.dataSource.tenant = tenant;
 			JdbcSchemaMigration.migrate(this.dataSource, table, layout);
-			JdbcSchemaValidation.validate(this.dataSource, table, layout);
+			JdbcSchemaValidation.validate(this.dataSource, table, layout, true);
 		}
 		return new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
-				TestDatabase.PARTITION_INTERVAL);
+				TestDatabase.PARTITION_INTERVAL, null);
 	}
 
 	@ParameterizedTest
@@ -95,7 +95,7 @@ class SearchPathTests {
 		store(Layout.PARTITIONED);
 		this.dataSource.tenant = "Tenant-b";
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, "records_partitioned",
-				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10));
+				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10), null);
 		this.dataSource.tenant = "tenant_a";
 		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
 		store.maintain();
@@ -135,7 +135,7 @@ class SearchPathTests {
 		this.dataSource.tenant = "public";
 		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
 		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
-				TestDatabase.PARTITION_INTERVAL);
+				TestDatabase.PARTITION_INTERVAL, null);
 		ClaimRequest owner = TestDatabase.request(this.key);
 		before.claim(owner);
 		before.complete(owner, null);
@@ -145,7 +145,7 @@ class SearchPathTests {
 		this.dataSource.tenant = "tenant_a";
 		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
 		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
-				TestDatabase.PARTITION_INTERVAL);
+				TestDatabase.PARTITION_INTERVAL, null);
 		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
 		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass(?)", String.class, "tenant_a." + table))
 			.isNull();

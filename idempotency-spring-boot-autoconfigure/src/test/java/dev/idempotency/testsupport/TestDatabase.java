@@ -52,7 +52,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		this.pool = pool;
 		this.jdbc = jdbc;
 		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
-		this.store = new JdbcIdempotencyStore(this.pool, TABLE, TIMEOUT, layout, PARTITION_INTERVAL);
+		this.store = new JdbcIdempotencyStore(this.pool, TABLE, TIMEOUT, layout, PARTITION_INTERVAL, null);
 	}
 
 	/**
