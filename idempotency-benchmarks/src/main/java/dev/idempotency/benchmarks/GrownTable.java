@@ -69,8 +69,9 @@ final class GrownTable implements AutoCloseable {
 		this.pool.setJdbcUrl(url);
 		this.pool.setMaximumPoolSize(threads + 1);
 		this.jdbc = new JdbcTemplate(this.pool);
-		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
-		this.store = new JdbcIdempotencyStore(this.pool, TABLE, Duration.ofSeconds(2), layout, Duration.ofDays(1), null);
+		JdbcSchemaMigration.migrate(this.pool, this.pool, TABLE, layout);
+		this.store = new JdbcIdempotencyStore(this.pool, TABLE, Duration.ofSeconds(2), layout, Duration.ofDays(1),
+				null);
 		ClaimRequest request = request();
 		this.store.claim(request);
 		this.store.complete(request, null);

@@ -56,7 +56,7 @@ final class OutboxSetUp {
 		this.servers = servers;
 		this.slow = slow;
 		this.pool = pool;
-		JdbcSchemaMigration.migrateOutbox(pool, TABLE);
+		JdbcSchemaMigration.migrateOutbox(pool, pool, TABLE);
 		this.jdbc = new JdbcTemplate(pool);
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(pool));
 		this.producers = new DefaultKafkaProducerFactory<>(Map.of("bootstrap.servers",

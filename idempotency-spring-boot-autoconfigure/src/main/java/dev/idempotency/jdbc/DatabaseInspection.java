@@ -94,9 +94,9 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 			.first(connection, Parameters.none(),
 					(row) -> row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
 							? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
-							: row.getBoolean(2) ? "'sql_safe_updates' is on" : null)
-			.orElse(null);
-		if (problem != null) {
+							: row.getBoolean(2) ? "'sql_safe_updates' is on" : "")
+			.orElseThrow();
+		if (!problem.isEmpty()) {
 			throw new IdempotencyConfigurationException(
 					"The JDBC idempotency store cannot use the connections of its DataSource: " + problem + ".",
 					"Change this setting for these connections, for example with 'sessionVariables' in the JDBC URL.");

@@ -31,11 +31,10 @@ interface Dialect {
 		return "SELECT :silence IS NOT NULL";
 	}
 
-	// Deletes a batch of expired rows, which have expired at a time and meet a condition.
-	// Parameters: 'patience', the time in milliseconds since which they have expired at
-	// least; 'reached', the expiry of the last row of the previous batch; 'limit'.
-	// Columns:
-	// the number of deleted rows, the expiry of the last one.
+	// Deletes a batch of rows that have expired and meet a condition. Parameters:
+	// 'patience', the time in milliseconds since which they have expired at least;
+	// 'reached', the expiry of the last row of the previous batch; 'limit'. Columns:
+	// the number of deleted rows, and the expiry of the last one.
 	SqlStatement deletion(TableName table, String time, String condition);
 
 	// Reads the time in milliseconds since the oldest expired row has expired.
@@ -91,42 +90,60 @@ interface Dialect {
 	 */
 	enum Problem {
 
-		// A claim failed because another transaction has inserted the record in the
-		// meantime. The current transaction remains usable.
+		/**
+		 * A claim failed because another transaction has inserted the record in the
+		 * meantime. The current transaction remains usable.
+		 */
 		DUPLICATE,
 
-		// A statement failed because of a concurrent transaction, so that the record has
-		// to
-		// be redelivered and processed in a new transaction.
+		/**
+		 * A statement failed because of a concurrent transaction, so that the record has
+		 * to be redelivered and processed in a new transaction.
+		 */
 		CONTENTION,
 
-		// The database has rolled back the whole transaction of a failed statement, so
-		// that
-		// the next statement begins another one.
+		/**
+		 * The database has rolled back the whole transaction of a failed statement, so
+		 * that the next statement begins another one.
+		 */
 		TRANSACTION_ENDED,
 
-		// A statement of the store's own transactions succeeds when it is run again at
-		// once.
+		/**
+		 * A statement of the store's own transactions succeeds when it is run again at
+		 * once.
+		 */
 		REPEATABLE,
 
-		// The database is unavailable, at least on this connection: the connection is
-		// closed, or the server lacks resources or shuts down.
+		/**
+		 * The database is unavailable, at least on this connection: the connection is
+		 * closed, or the server lacks resources or shuts down.
+		 */
 		OUTAGE,
 
-		// The user lacks a privilege.
+		/**
+		 * The user lacks a privilege.
+		 */
 		DENIED,
 
-		// The same statement would fail again: the data, a constraint, a privilege or a
-		// missing table.
+		/**
+		 * The same statement would fail again: the data, a constraint, a privilege or a
+		 * missing table.
+		 */
 		PERMANENT,
 
-		// Another transaction has locked the whole table for too long.
+		/**
+		 * Another transaction has locked the whole table for too long.
+		 */
 		LOCKED,
 
-		// The isolation of the transaction must be READ COMMITTED.
+		/**
+		 * The isolation of the transaction must be READ COMMITTED.
+		 */
 		ISOLATION,
 
-		// A statement failed because an earlier one of the same transaction had failed.
+		/**
+		 * A statement failed because an earlier one of the same transaction had failed.
+		 */
 		ABORTED;
 
 		// The classes of the standard for data, constraints, syntax and access rules.

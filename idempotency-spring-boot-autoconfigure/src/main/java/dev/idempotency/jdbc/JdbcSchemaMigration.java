@@ -32,22 +32,11 @@ public final class JdbcSchemaMigration {
 	 * @param table the name of the table, with or without a schema
 	 */
 	public static void migrate(DataSource dataSource, String table) {
-		migrate(dataSource, table, Layout.SINGLE);
+		migrate(dataSource, dataSource, table, Layout.SINGLE);
 	}
 
 	/**
-	 * Bring the schema up to date.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 * @param layout how the records are kept
-	 * @throws IdempotencyConfigurationException if the table exists with another layout
-	 */
-	public static void migrate(DataSource dataSource, String table, Layout layout) {
-		migrate(dataSource, dataSource, table, layout);
-	}
-
-	/**
-	 * Bring the schema up to date with a separate user.
+	 * Bring the schema up to date, with a separate user where that is necessary.
 	 * @param dataSource the database as the store uses it: its search path finds a table
 	 * whose name has no schema
 	 * @param migrations the database with a user who may create and alter the tables
@@ -64,16 +53,8 @@ public final class JdbcSchemaMigration {
 	}
 
 	/**
-	 * Bring the schema of an outbox up to date.
-	 * @param dataSource the database
-	 * @param table the name of the table, with or without a schema
-	 */
-	public static void migrateOutbox(DataSource dataSource, String table) {
-		migrateOutbox(dataSource, dataSource, table);
-	}
-
-	/**
-	 * Bring the schema of an outbox up to date with a separate user.
+	 * Bring the schema of an outbox up to date, with a separate user where that is
+	 * necessary.
 	 * @param dataSource the database as the outbox uses it: its search path finds a table
 	 * whose name has no schema
 	 * @param migrations the database with a user who may create and alter the tables

@@ -167,10 +167,16 @@ final class OutboxRowMapper {
 		}
 
 		private byte @Nullable [] bytes(String column) {
-			return this.<byte @Nullable []>read(column, null, this.row::getBytes);
+			try {
+				return this.row.getBytes(column);
+			}
+			catch (SQLException | RuntimeException ex) {
+				remember(column, ex);
+				return null;
+			}
 		}
 
-		private <T extends @Nullable Object> T read(String column, T otherwise, Reader<T> reader) {
+		private <T> T read(String column, T otherwise, Reader<T> reader) {
 			try {
 				return reader.read(column);
 			}
@@ -188,7 +194,7 @@ final class OutboxRowMapper {
 			}
 		}
 
-		private interface Reader<T extends @Nullable Object> {
+		private interface Reader<T> {
 
 			T read(String column) throws SQLException;
 

@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
 
@@ -151,27 +152,28 @@ final class PostgresCatalog extends Catalog {
 				name(table).with("objects", "text", objects.toArray())
 					.with("privileges", "text", privileges.toArray())
 					.with("functions", "text", functions(table)),
-				(row) -> new IdempotencyConfigurationException("The database user '" + row.getString(1)
+				(row) -> Optional.of(new IdempotencyConfigurationException("The database user '" + row.getString(1)
 						+ "' lacks privileges that the idempotency store or the outbox needs: " + row.getString(2)
-						+ ".", "Run this as the owner of the table: " + row.getString(3)));
+						+ ".", "Run this as the owner of the table: " + row.getString(3))));
 	}
 
 	@Override
 	void requireMaintenance(Connection connection, TableName table) throws SQLException {
 		require(connection, MAINTENANCE, name(table),
-				(row) -> new IdempotencyConfigurationException(
+				(row) -> Optional.of(new IdempotencyConfigurationException(
 						"The database user '" + row.getString(1) + "' cannot create and drop partitions of '"
 								+ table.table() + "': it lacks " + row.getString(2) + ".",
 						"Run this as the owner of the table: " + row.getString(3)
 								+ " Or set 'idempotency.cleanup.enabled' to 'false' here, and let an instance with the "
-								+ "owner's user clean up."));
+								+ "owner's user clean up.")));
 	}
 
 	private void require(Connection connection, String sql, Parameters parameters,
-			RowReader<@Nullable IdempotencyConfigurationException> problem) throws SQLException {
-		IdempotencyConfigurationException found = first(connection, sql, parameters, problem).orElse(null);
-		if (found != null) {
-			throw found;
+			RowReader<Optional<IdempotencyConfigurationException>> problem) throws SQLException {
+		Optional<IdempotencyConfigurationException> found = first(connection, sql, parameters, problem)
+			.flatMap((some) -> some);
+		if (found.isPresent()) {
+			throw found.get();
 		}
 	}
 
@@ -182,26 +184,26 @@ final class PostgresCatalog extends Catalog {
 				(row) -> migrationProblem(row, table, scripts));
 	}
 
-	private static @Nullable IdempotencyConfigurationException migrationProblem(ResultSet row, TableName table,
+	private static Optional<IdempotencyConfigurationException> migrationProblem(ResultSet row, TableName table,
 			String scripts) throws SQLException {
 		String user = row.getString(1);
 		String quotedUser = row.getString(2);
 		String schema = table.schemaName();
 		if (schema == null) {
-			return new IdempotencyConfigurationException(
+			return Optional.of(new IdempotencyConfigurationException(
 					"The database user '" + user + "' has no schema for the table '" + table + "'.",
 					"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
-							+ "; or put the schema before the name of the table.");
+							+ "; or put the schema before the name of the table."));
 		}
 		if (!row.getBoolean("has_schema")) {
-			return new IdempotencyConfigurationException(
+			return Optional.of(new IdempotencyConfigurationException(
 					"The schema '" + schema + "' of the table '" + table + "' does not exist.",
-					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
+					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table."));
 		}
 		if (row.getBoolean("sufficient")) {
-			return null;
+			return Optional.empty();
 		}
-		return row.getBoolean("has_history")
+		return Optional.of(row.getBoolean("has_history")
 				? new IdempotencyConfigurationException(
 						"The database user '" + user + "' may not migrate the table '" + table.table()
 								+ "': it cannot read its history '" + table.historyTable() + "'.",
@@ -210,7 +212,7 @@ final class PostgresCatalog extends Catalog {
 						"The database user '" + user + "' may not create the table '" + table.table()
 								+ "' in the schema '" + schema + "'.",
 						"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + quotedUser + "; or migrate"
-								+ otherWaysToMigrate(scripts));
+								+ otherWaysToMigrate(scripts)));
 	}
 
 }

@@ -18,9 +18,8 @@ class RecordSql {
 
 	// A record is free when it failed or its lease or retention has expired. The version
 	// that completed last keeps lower ones out for its retention, whatever the state is,
-	// and lets a higher one in. Without a version, the first condition is null.
-	// Arguments:
-	// the qualifier of the record, the requested version, the time.
+	// and lets a higher one in. Without a version, the first condition is null. The
+	// arguments are the qualifier of the record, the requested version and the time.
 	static final String FREE = """
 			(CASE WHEN %1$sdecided_version >= %2$s THEN %1$sstate = 'C' AND %1$sexpires_at <= %3$s
 			      ELSE %1$sstate = 'F' OR (%1$sstate = 'P' AND %1$slease_until <= %3$s)

@@ -142,7 +142,7 @@ class JdbcStartupTests {
 	@Test
 	void outboxIsRefusedWhenThePrivilegesAreIncomplete() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
-		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
+		JdbcSchemaMigration.migrateOutbox(owner(), owner(), OUTBOX);
 		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT, INSERT, UPDATE ON idempotency_outbox TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT ON idempotency_outbox_lane TO " + LOGIN);
@@ -155,7 +155,7 @@ class JdbcStartupTests {
 
 	@Test
 	void partitionedTableIsRefusedWhenThePrivilegesAreIncomplete() {
-		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
+		JdbcSchemaMigration.migrate(owner(), owner(), TABLE, Layout.PARTITIONED);
 		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("REVOKE EXECUTE ON FUNCTION " + RESTORE + " FROM PUBLIC");
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
@@ -174,7 +174,7 @@ class JdbcStartupTests {
 	@Test
 	void cleanupIsRefusedWhenTheUserCannotMaintainPartitions() {
 		String owner = Servers.postgres().username();
-		JdbcSchemaMigration.migrate(owner(), TABLE, Layout.PARTITIONED);
+		JdbcSchemaMigration.migrate(owner(), owner(), TABLE, Layout.PARTITIONED);
 		this.jdbc.execute(
 				"GRANT ALL ON idempotency_record, idempotency_record_period, idempotency_record_offset TO " + LOGIN);
 		ApplicationContextRunner partitioned = login("idempotency.jdbc.schema=validate",
@@ -257,7 +257,7 @@ class JdbcStartupTests {
 	@Test
 	void sendingInstanceNeedsOnlyThePrivilegesToSend() {
 		JdbcSchemaMigration.migrate(owner(), TABLE);
-		JdbcSchemaMigration.migrateOutbox(owner(), OUTBOX);
+		JdbcSchemaMigration.migrateOutbox(owner(), owner(), OUTBOX);
 		this.jdbc.execute("GRANT ALL ON idempotency_record, idempotency_record_offset TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT, INSERT ON idempotency_outbox TO " + LOGIN);
 		this.jdbc.execute("GRANT SELECT ON idempotency_outbox_lane TO " + LOGIN);

@@ -69,7 +69,7 @@ class GrantTests {
 			.forEach(admin::execute);
 		DriverManagerDataSource migration = new DriverManagerDataSource(database, owner, "secret");
 		JdbcSchemaMigration.migrate(migration, TABLE);
-		JdbcSchemaMigration.migrateOutbox(migration, OUTBOX);
+		JdbcSchemaMigration.migrateOutbox(migration, migration, OUTBOX);
 		this.page.statementsAfter("PostgreSQL, the user of the application")
 			.stream()
 			.map(renamed)
@@ -118,7 +118,7 @@ class GrantTests {
 			.forEach(admin::execute);
 		try (HikariDataSource migration = Servers.mySqlPool(url.replace("user=root", "user=" + user + "_migration"))) {
 			JdbcSchemaMigration.migrate(migration, TABLE);
-			JdbcSchemaMigration.migrateOutbox(migration, OUTBOX);
+			JdbcSchemaMigration.migrateOutbox(migration, migration, OUTBOX);
 		}
 		this.page.statementsAfter("MariaDB and MySQL, the user of the application")
 			.stream()

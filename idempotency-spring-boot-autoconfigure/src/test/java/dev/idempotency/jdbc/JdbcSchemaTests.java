@@ -109,7 +109,7 @@ class JdbcSchemaTests {
 	@Test
 	void noLaneIsLockedAfterValidation() {
 		String table = "box";
-		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, table);
 		SingleConnectionDataSource pooled = new SingleConnectionDataSource(this.pool.getJdbcUrl(),
 				Servers.postgres().username(), Servers.postgres().password(), true);
 		pooled.setAutoCommit(false);
@@ -154,7 +154,7 @@ class JdbcSchemaTests {
 					""")
 	@Tag("promise-12")
 	void outboxThatCannotStoreAMessageIsInvalid(String change, String problem) {
-		JdbcSchemaMigration.migrateOutbox(this.pool, "box");
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, "box");
 		this.jdbc.execute(change);
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
 			.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, "box", false, true))
@@ -199,10 +199,10 @@ class JdbcSchemaTests {
 	@EnumSource
 	void tableThatWasCreatedByHandIsMigrated(Layout layout) {
 		String table = "records";
-		JdbcSchemaMigration.migrate(this.pool, table, layout);
+		JdbcSchemaMigration.migrate(this.pool, this.pool, table, layout);
 		List<String> versions = versions("records_schema_history");
 		this.jdbc.execute("DROP TABLE records_schema_history");
-		JdbcSchemaMigration.migrate(this.pool, table, layout);
+		JdbcSchemaMigration.migrate(this.pool, this.pool, table, layout);
 		JdbcSchemaValidation.validate(this.pool, table, layout, true);
 		assertThat(versions("records_schema_history")).isNotEmpty().isSubsetOf(versions);
 	}
@@ -210,9 +210,9 @@ class JdbcSchemaTests {
 	@Test
 	void outboxThatWasCreatedByHandIsMigrated() {
 		String table = "box";
-		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, table);
 		this.jdbc.execute("DROP TABLE box_schema_history");
-		JdbcSchemaMigration.migrateOutbox(this.pool, table);
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, table);
 		assertThatNoException().isThrownBy(() -> JdbcSchemaValidation.validateOutbox(this.pool, table, false, true));
 	}
 

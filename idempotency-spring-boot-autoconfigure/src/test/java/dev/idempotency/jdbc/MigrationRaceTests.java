@@ -53,14 +53,14 @@ class MigrationRaceTests {
 	@RepeatedTest(3)
 	void concurrentInstancesCreateOnePartitionedTable() throws Exception {
 		String table = this.schema + ".records";
-		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, table, Layout.PARTITIONED));
+		atOnce(() -> JdbcSchemaMigration.migrate(DATABASE, DATABASE, table, Layout.PARTITIONED));
 		JdbcSchemaValidation.validate(DATABASE, table, Layout.PARTITIONED, true);
 	}
 
 	@RepeatedTest(3)
 	void concurrentInstancesCreateOneOutbox() throws Exception {
 		String table = this.schema + ".outbox";
-		atOnce(() -> JdbcSchemaMigration.migrateOutbox(DATABASE, table));
+		atOnce(() -> JdbcSchemaMigration.migrateOutbox(DATABASE, DATABASE, table));
 		JdbcSchemaValidation.validateOutbox(DATABASE, table, false, true);
 	}
 

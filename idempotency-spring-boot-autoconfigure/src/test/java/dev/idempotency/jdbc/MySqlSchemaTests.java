@@ -60,7 +60,7 @@ class MySqlSchemaTests {
 	void migrationsCreateBothTablesAndKeepTheirOwnHistory() {
 		for (int time = 0; time < 2; time++) {
 			JdbcSchemaMigration.migrate(this.pool, TABLE);
-			JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
+			JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, OUTBOX);
 		}
 		JdbcSchemaValidation.validate(this.pool, TABLE, Layout.SINGLE, true);
 		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX, false, true);
@@ -83,11 +83,11 @@ class MySqlSchemaTests {
 		// The second table is not created, because a view has its name.
 		this.jdbc.execute("CREATE VIEW " + OUTBOX + "_lane AS SELECT 1 AS lane");
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX));
+			.isThrownBy(() -> JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, OUTBOX));
 		assertThat(this.jdbc.queryForList("SHOW TABLES LIKE '" + OUTBOX + "'", String.class)).as("half of it")
 			.hasSize(1);
 		this.jdbc.execute("DROP VIEW " + OUTBOX + "_lane");
-		JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, OUTBOX);
 		JdbcSchemaValidation.validateOutbox(this.pool, OUTBOX, false, true);
 	}
 
@@ -129,7 +129,7 @@ class MySqlSchemaTests {
 	@Test
 	void partitionsAreRefusedWithASentence() {
 		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, TABLE, Layout.PARTITIONED))
+			.isThrownBy(() -> JdbcSchemaMigration.migrate(this.pool, this.pool, TABLE, Layout.PARTITIONED))
 			.withMessage("MariaDB does not support the layout 'partitioned'.")
 			.satisfies((ex) -> assertThat(ex.action())
 				.isEqualTo("Set 'idempotency.jdbc.layout' to 'single', or use PostgreSQL."));
@@ -138,7 +138,7 @@ class MySqlSchemaTests {
 	@Test
 	void missingPrivilegesAreNamedWithTheirGrants() {
 		JdbcSchemaMigration.migrate(this.pool, TABLE);
-		JdbcSchemaMigration.migrateOutbox(this.pool, OUTBOX);
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, OUTBOX);
 		String user = Servers.unique("user");
 		this.jdbc.execute("CREATE USER " + user + "@localhost");
 		this.jdbc.execute("GRANT SELECT, INSERT ON " + TABLE + " TO " + user + "@localhost");

@@ -47,7 +47,7 @@ class OutboxClaimTests {
 
 	@BeforeEach
 	void create() {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 		this.store = new JdbcOutboxStore(this.database.pool(), new JdbcTransactionManager(this.database.pool()), TABLE,
 				Duration.ofSeconds(2), Duration.ofHours(1), false);
 	}

@@ -69,7 +69,7 @@ class OutboxFrozenTests {
 
 	@Test
 	void lanesAreUnlockedWhenTheRelayStopsReading() throws InterruptedException {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 		try (HikariDataSource pool = Servers
 			.pool(this.database.url() + "?socketFactory=" + StallingSocketFactory.class.getName())) {
 			// The limits are those of a relay in seconds instead of minutes.
@@ -99,7 +99,7 @@ class OutboxFrozenTests {
 	@EnabledIfSystemProperty(named = "test.frozen", matches = "true")
 	void anotherRelayPublishesTheMessagesOfAFrozenProcess() throws Exception {
 		String topic = Servers.newTopic("frozen", 1);
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 		TestApp app = TestApp.of(FrozenApp.class)
 			.with("idempotency.outbox.enabled", true)
 			.with("spring.datasource.hikari.minimum-idle", 4);

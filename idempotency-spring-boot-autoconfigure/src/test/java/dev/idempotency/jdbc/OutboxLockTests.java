@@ -61,7 +61,7 @@ class OutboxLockTests {
 
 	@BeforeEach
 	void create() {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.table);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), this.table);
 		this.database.jdbc().execute("CREATE ROLE " + this.role);
 		this.database.jdbc()
 			.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON " + this.table + ", " + this.table + "_lane TO "

@@ -50,7 +50,7 @@ class OutboxMarkTests {
 
 	@BeforeEach
 	void create() {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 	}
 
 	private OutboxStore.Claim claim(OutboxMarks relay) {

@@ -53,7 +53,7 @@ class OutboxPlanTests {
 
 	@BeforeEach
 	void create() {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 	}
 
 	private void fill(boolean published) {

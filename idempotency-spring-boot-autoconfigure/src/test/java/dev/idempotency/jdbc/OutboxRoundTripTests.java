@@ -41,7 +41,7 @@ class OutboxRoundTripTests {
 	@BeforeAll
 	static void createDatabase() {
 		pool = Servers.pool(Servers.newDatabase());
-		JdbcSchemaMigration.migrateOutbox(pool, TABLE);
+		JdbcSchemaMigration.migrateOutbox(pool, pool, TABLE);
 		// A batch is one round trip.
 		DataSource counted = ProxyDataSourceBuilder.create(pool)
 			.afterQuery((execution, queries) -> TRIPS.incrementAndGet())

@@ -58,7 +58,7 @@ class OutboxSnapshotTests {
 
 	@BeforeEach
 	void create() {
-		JdbcSchemaMigration.migrateOutbox(this.database.pool(), TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
 	}
 

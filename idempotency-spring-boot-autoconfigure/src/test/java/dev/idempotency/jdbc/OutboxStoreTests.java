@@ -88,7 +88,7 @@ class OutboxStoreTests {
 		}
 		this.jdbc = new JdbcTemplate(this.pool);
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.pool));
-		JdbcSchemaMigration.migrateOutbox(this.pool, TABLE);
+		JdbcSchemaMigration.migrateOutbox(this.pool, this.pool, TABLE);
 		JdbcSchemaValidation.validateOutbox(this.pool, TABLE, false, true);
 		this.store = store(Duration.ofHours(1), false);
 	}

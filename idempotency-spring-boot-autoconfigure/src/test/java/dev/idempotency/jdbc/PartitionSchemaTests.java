@@ -51,7 +51,7 @@ class PartitionSchemaTests {
 	}
 
 	private void migrate(Layout layout) {
-		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
+		JdbcSchemaMigration.migrate(this.pool, this.pool, TABLE, layout);
 	}
 
 	private JdbcIdempotencyStore store(String table, Layout layout) {
@@ -64,7 +64,7 @@ class PartitionSchemaTests {
 	void storeWorksOnATableOfAnyName(String name) {
 		this.jdbc.execute("CREATE SCHEMA ops");
 		String table = name;
-		JdbcSchemaMigration.migrate(this.pool, table, Layout.PARTITIONED);
+		JdbcSchemaMigration.migrate(this.pool, this.pool, table, Layout.PARTITIONED);
 		JdbcSchemaValidation.validate(this.pool, table, Layout.PARTITIONED, true);
 		JdbcIdempotencyStore store = store(table, Layout.PARTITIONED);
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
@@ -171,7 +171,7 @@ class PartitionSchemaTests {
 		h2.setJdbcUrl("jdbc:h2:mem:" + Servers.unique("partitions"));
 		try (h2) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
-				.isThrownBy(() -> JdbcSchemaMigration.migrate(h2, TABLE, Layout.PARTITIONED))
+				.isThrownBy(() -> JdbcSchemaMigration.migrate(h2, h2, TABLE, Layout.PARTITIONED))
 				.withMessageContaining("H2 does not support the layout");
 		}
 	}

@@ -60,7 +60,7 @@ class SearchPathTests {
 		for (String tenant : List.of("Tenant-b", "tenant_a")) {
 			new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS \"" + tenant + "\"");
 			this.dataSource.tenant = tenant;
-			JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+			JdbcSchemaMigration.migrate(this.dataSource, this.dataSource, table, layout);
 			JdbcSchemaValidation.validate(this.dataSource, table, layout, true);
 		}
 		return new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
@@ -133,7 +133,7 @@ class SearchPathTests {
 	void migrationUsesTheTableThatTheDatabaseFinds(Layout layout) {
 		String table = "found_" + layout.name().toLowerCase(Locale.ROOT);
 		this.dataSource.tenant = "public";
-		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+		JdbcSchemaMigration.migrate(this.dataSource, this.dataSource, table, layout);
 		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL, null);
 		ClaimRequest owner = TestDatabase.request(this.key);
@@ -143,7 +143,7 @@ class SearchPathTests {
 		// created later.
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
-		JdbcSchemaMigration.migrate(this.dataSource, table, layout);
+		JdbcSchemaMigration.migrate(this.dataSource, this.dataSource, table, layout);
 		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL, null);
 		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
@@ -155,10 +155,10 @@ class SearchPathTests {
 	void migrationUsesTheOutboxThatTheDatabaseFinds() {
 		String table = "found_outbox";
 		this.dataSource.tenant = "public";
-		JdbcSchemaMigration.migrateOutbox(this.dataSource, table);
+		JdbcSchemaMigration.migrateOutbox(this.dataSource, this.dataSource, table);
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
-		JdbcSchemaMigration.migrateOutbox(this.dataSource, table);
+		JdbcSchemaMigration.migrateOutbox(this.dataSource, this.dataSource, table);
 		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass('tenant_a.found_outbox')", String.class))
 			.isNull();
 	}

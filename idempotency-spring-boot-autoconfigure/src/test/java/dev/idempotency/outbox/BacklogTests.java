@@ -64,7 +64,7 @@ class BacklogTests {
 
 	@BeforeEach
 	void create() {
-		JdbcSchemaMigration.migrateOutbox(database.pool(), this.table);
+		JdbcSchemaMigration.migrateOutbox(database.pool(), database.pool(), this.table);
 		this.store = new JdbcOutboxStore(database.pool(), new JdbcTransactionManager(database.pool()), this.table,
 				Duration.ofSeconds(5), Duration.ZERO, false);
 	}

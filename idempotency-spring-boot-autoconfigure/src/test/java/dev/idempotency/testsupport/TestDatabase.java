@@ -51,7 +51,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		this.url = url;
 		this.pool = pool;
 		this.jdbc = jdbc;
-		JdbcSchemaMigration.migrate(this.pool, TABLE, layout);
+		JdbcSchemaMigration.migrate(this.pool, this.pool, TABLE, layout);
 		this.store = new JdbcIdempotencyStore(this.pool, TABLE, TIMEOUT, layout, PARTITION_INTERVAL, null);
 	}
 
