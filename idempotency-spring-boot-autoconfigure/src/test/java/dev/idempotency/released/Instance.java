@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * An application with one version of the library. Its methods use only types of the JDK
  * and of this package, because each version has classes of its own.
  */
-interface Instance extends AutoCloseable {
+public interface Instance extends AutoCloseable {
 
 	/**
 	 * Run an operation.

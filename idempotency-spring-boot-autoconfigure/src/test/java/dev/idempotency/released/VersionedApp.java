@@ -8,8 +8,10 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.context.annotation.ImportCandidates;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration;
@@ -52,27 +54,41 @@ final class VersionedApp implements Instance {
 			DataSourceTransactionManagerAutoConfiguration.class, TransactionAutoConfiguration.class,
 			DataRedisAutoConfiguration.class, KafkaAutoConfiguration.class, JacksonAutoConfiguration.class);
 
-	private final AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
+	private final AnnotationConfigApplicationContext context;
 
 	private final Map<String, ClaimRequest> claims = new ConcurrentHashMap<>();
 
 	VersionedApp(Map<String, String> properties) {
 		ClassLoader own = VersionedApp.class.getClassLoader();
-		TestPropertyValues.of(properties).applyTo(this.context);
-		this.context.setClassLoader(own);
-		BOOT.forEach(this.context::register);
-		ImportCandidates.load(AutoConfiguration.class, own)
-			.getCandidates()
-			.stream()
-			.filter((name) -> name.startsWith("dev.idempotency."))
-			.distinct()
-			.forEach((name) -> this.context.register(ClassUtils.resolveClassName(name, own)));
-		this.context.refresh();
+		// A context takes the classes of its conditions from the loader of its thread.
+		ClassLoader before = ClassUtils.overrideThreadContextClassLoader(own);
+		try {
+			this.context = new AnnotationConfigApplicationContext();
+			this.context.setClassLoader(own);
+			TestPropertyValues.of(properties).applyTo(this.context);
+			this.context.register(AutoConfigurations.getClasses(AutoConfigurations.of(autoConfigurations(own))));
+			this.context.refresh();
+		}
+		finally {
+			Thread.currentThread().setContextClassLoader(before);
+		}
+	}
+
+	private static Class<?>[] autoConfigurations(ClassLoader own) {
+		return Stream
+			.concat(BOOT.stream(),
+					ImportCandidates.load(AutoConfiguration.class, own)
+						.getCandidates()
+						.stream()
+						.filter((name) -> name.startsWith("dev.idempotency."))
+						.distinct()
+						.map((name) -> ClassUtils.resolveClassName(name, own)))
+			.toArray(Class[]::new);
 	}
 
 	private IdempotencyTemplate template(String store) {
 		return store.equals("default") ? this.context.getBean(IdempotencyTemplate.class)
-				: this.context.getBean(store, IdempotencyTemplate.class);
+				: this.context.getBean(store + "IdempotencyTemplate", IdempotencyTemplate.class);
 	}
 
 	@Override
@@ -88,9 +104,11 @@ final class VersionedApp implements Instance {
 		}
 		try {
 			IdempotentResult<String> result = operation.execute(String.class, () -> handle(handler));
-			String outcome = (result.declineReason() != null) ? result.declineReason()
-					: result.stale() ? "stale" : result.result();
+			String outcome = result.stale() ? "stale" : result.result();
 			return result.duplicate() ? "duplicate " + outcome : String.valueOf(outcome);
+		}
+		catch (OperationDeclinedException ex) {
+			return String.valueOf(ex.getMessage());
 		}
 		catch (RuntimeException ex) {
 			return ex.getClass().getSimpleName();
