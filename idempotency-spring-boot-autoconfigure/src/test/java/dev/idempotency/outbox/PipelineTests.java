@@ -38,7 +38,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-1")
 class PipelineTests {
 
-	private static final int MESSAGES = 5000;
+	private static final int MESSAGES = 3000;
 
 	// Enough messages for an interruption before the last one is published.
 	private static final int PART = 2000;
@@ -240,10 +240,11 @@ class PipelineTests {
 				Logs logs = Logs.about("order is lost")) {
 			int lost = 0;
 			int parts = 0;
+			int size = PART / 4;
 			while (parts < 10 || (lost == 0 && parts < 50)) {
-				int start = PART * parts++;
+				int start = size * parts++;
 				first.inTransaction(() -> first.outbox()
-					.send(IntStream.range(start, start + PART)
+					.send(IntStream.range(start, start + size)
 						.mapToObj((number) -> message(topic, "a", number, String.valueOf(number)))
 						.toList()));
 				// Sessions that hold lanes.
@@ -255,7 +256,7 @@ class PipelineTests {
 			awaitDrained(first);
 			// Otherwise the test has shown nothing.
 			assertThat(lost).as("lost sessions").isPositive();
-			assertThat(firsts(Kafka.read(topic))).containsEntry("a", numbers(parts * PART));
+			assertThat(firsts(Kafka.read(topic))).containsEntry("a", numbers(parts * size));
 			assertThat(logs.messages("ERROR")).isEmpty();
 		}
 	}
