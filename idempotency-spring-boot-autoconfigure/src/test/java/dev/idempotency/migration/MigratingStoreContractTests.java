@@ -1,6 +1,5 @@
 package dev.idempotency.migration;
 
-import java.time.Duration;
 
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -25,11 +24,6 @@ class MigratingStoreContractTests extends TransactionalIdempotencyStoreContract 
 	@Override
 	public TransactionalIdempotencyStore store() {
 		return store;
-	}
-
-	@Override
-	public Duration competition() {
-		return Duration.ofSeconds(1);
 	}
 
 	@Override

@@ -29,12 +29,12 @@ public abstract class IdempotencyStoreContract implements BatchClaimContract, Ba
 	public abstract IdempotencyStore store();
 
 	/**
-	 * Return the time for which threads compete for keys.
+	 * Return the time for which threads compete for keys, a second by default.
 	 * @return the time
 	 */
 	@Override
 	public Duration competition() {
-		return Duration.ofSeconds(3);
+		return Duration.ofSeconds(1);
 	}
 
 }
