@@ -83,14 +83,20 @@ final class TransactionalProtocol implements AutoCloseable {
 		TransactionStatus transaction = this.transactions.begin(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		// A key with versions has a record as a rule.
-		Claim claim = (joined || request.version() != null) ? claim(operation, request, transaction) : this.transactions
-			.orRollback(transaction,
-					() -> this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null));
-		if (claim == null) {
-			// The rollback also restores the lock timeout of the transaction.
-			this.transactions.rollback(transaction, null);
-			transaction = this.transactions.begin(operation, definition);
-			claim = claim(operation, request, transaction);
+		Claim claim;
+		try {
+			claim = (joined || request.version() != null) ? claim(operation, request, joined)
+					: this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null);
+			if (claim == null) {
+				// The rollback also restores the lock timeout of the transaction.
+				this.transactions.rollback(transaction, null);
+				transaction = this.transactions.begin(operation, definition);
+				claim = claim(operation, request, false);
+			}
+		}
+		catch (RuntimeException | Error ex) {
+			this.transactions.rollbackOwn(transaction, ex);
+			throw ex;
 		}
 		if (claim instanceof Claim.Acquired acquired) {
 			return run(invocation, codec, request, null, acquired, transaction, boundary);
@@ -105,10 +111,8 @@ final class TransactionalProtocol implements AutoCloseable {
 		return this.engine.results().replay(operation, claim, codec);
 	}
 
-	private Claim claim(IdempotentOperation operation, ClaimRequest request, TransactionStatus transaction) {
-		boolean joined = !transaction.isNewTransaction();
-		return this.transactions.orRollback(transaction, () -> this.calls.call(StoreCall.CLAIM, operation,
-				() -> this.store.claimInTransaction(request, joined)));
+	private Claim claim(IdempotentOperation operation, ClaimRequest request, boolean joined) {
+		return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, joined));
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -192,8 +196,7 @@ final class TransactionalProtocol implements AutoCloseable {
 			this.offsets.raise(operation, Objects.requireNonNull(mark), false);
 			return;
 		}
-		Claim claim = this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, false));
-		if (!(claim instanceof Claim.Acquired)) {
+		if (!(claim(operation, request, false) instanceof Claim.Acquired)) {
 			throw Transactions.lost(false, operation, null);
 		}
 		store(operation, request, result);

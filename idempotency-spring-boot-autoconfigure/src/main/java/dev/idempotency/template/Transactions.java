@@ -117,16 +117,20 @@ final class Transactions {
 		}
 	}
 
-	// A transaction of the caller is left to the caller.
 	<T extends @Nullable Object> T orRollback(TransactionStatus transaction, Supplier<T> action) {
 		try {
 			return action.get();
 		}
 		catch (RuntimeException | Error ex) {
-			if (transaction.isNewTransaction()) {
-				rollback(transaction, ex);
-			}
+			rollbackOwn(transaction, ex);
 			throw ex;
+		}
+	}
+
+	// A transaction of the caller is left to the caller.
+	void rollbackOwn(TransactionStatus transaction, Throwable cause) {
+		if (transaction.isNewTransaction()) {
+			rollback(transaction, cause);
 		}
 	}
 

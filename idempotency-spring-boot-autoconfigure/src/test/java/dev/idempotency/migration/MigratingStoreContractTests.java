@@ -1,6 +1,5 @@
 package dev.idempotency.migration;
 
-
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 
