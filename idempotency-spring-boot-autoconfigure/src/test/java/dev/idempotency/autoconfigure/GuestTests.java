@@ -7,6 +7,7 @@ import java.util.TreeSet;
 import javax.sql.DataSource;
 
 import org.flywaydb.core.Flyway;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests that the library replaces no bean of the application or of Spring Boot.
  */
 @Tag("promise-13")
+@Order(3)
 class GuestTests {
 
 	@ParameterizedTest

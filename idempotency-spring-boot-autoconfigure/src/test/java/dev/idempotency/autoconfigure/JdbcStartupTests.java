@@ -10,6 +10,7 @@ import javax.sql.DataSource;
 
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +53,7 @@ import static org.mockito.Mockito.mock;
  */
 @Tag("promise-12")
 @Tag("promise-14")
+@Order(3)
 class JdbcStartupTests {
 
 	private static final String RESTORE = "idempotency_record_restore(text, uuid, text, text, integer, integer, uuid, "

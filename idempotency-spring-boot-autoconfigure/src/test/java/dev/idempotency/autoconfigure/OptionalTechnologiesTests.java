@@ -2,6 +2,7 @@ package dev.idempotency.autoconfigure;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationRegistry;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * {@link IdempotencyActuatorAutoConfiguration} and the optional parts of
  * {@link IdempotencyAutoConfiguration}.
  */
+@Order(3)
 class OptionalTechnologiesTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();

@@ -10,6 +10,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Named;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -36,6 +37,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * find a store that violates it.
  */
 @Execution(ExecutionMode.SAME_THREAD)
+@Order(3)
 class ContractKitTests {
 
 	private static final String COMPETITION = "ownersNeverOverlapFencesGrowCompletionIsFinalAndZombiesChangeNothing";

@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -40,6 +41,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests that the pages of the documentation show code, properties, dependencies and
  * statements that exist, and that their links lead somewhere.
  */
+@Order(3)
 class DocumentationTests {
 
 	private static final List<Markdown> PAGES = Markdown.pages();

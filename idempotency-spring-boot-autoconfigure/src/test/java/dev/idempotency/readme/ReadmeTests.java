@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 
 import javax.tools.ToolProvider;
 
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,6 +35,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-12")
 // All applications use the topic and the consumer groups of the snippets.
 @ResourceLock(Readme.TOPIC)
+@Order(3)
 class ReadmeTests {
 
 	@TempDir

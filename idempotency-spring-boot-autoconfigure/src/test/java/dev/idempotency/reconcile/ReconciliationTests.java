@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.UUID;
 
 import org.assertj.core.groups.Tuple;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for reconciliations, on a real broker and real stores.
  */
+@Order(3)
 class ReconciliationTests {
 
 	// The offsets of the records that no listener processes.

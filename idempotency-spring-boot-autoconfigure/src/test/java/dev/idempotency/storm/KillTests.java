@@ -30,8 +30,11 @@ class KillTests {
 
 	private final Random random = new Random(this.seed);
 
+	// NaiveListenerTests kill processes with this shape and leased mode on PostgreSQL in
+	// each build.
 	@ParameterizedTest
 	@CsvSource("TRANSACTIONAL, JDBC")
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	@Tag("promise-1")
 	@Tag("promise-5")
 	@Tag("promise-7")

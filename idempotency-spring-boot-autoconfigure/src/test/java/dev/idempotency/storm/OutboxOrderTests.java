@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -47,7 +48,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Order(1)
 class OutboxOrderTests {
 
-	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 2);
+	private static final int ROUNDS = Integer.getInteger("test.kill.rounds", 4);
 
 	private static final int KEYS = 8;
 
@@ -68,7 +69,9 @@ class OutboxOrderTests {
 
 	private final JdbcTemplate jdbc = Servers.jdbc(this.database);
 
+	// PipelineTests kill and freeze the broker once, in each build.
 	@Test
+	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	@Timeout(value = 20, unit = TimeUnit.MINUTES)
 	void messagesKeepTheirOrderWhenTheBrokerIsKilledOrFreezes() throws Exception {
 		try (StoppableKafka kafka = StoppableKafka.create();

@@ -44,7 +44,11 @@ class RebalanceStormTests {
 
 	private final Random random = new Random();
 
+	// KillTests and RebalanceTests have processes that are killed, and rebalances, in
+	// each
+	// build.
 	@Test
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 	@Tag("promise-1")
 	@Tag("promise-2")
 	@Tag("promise-5")

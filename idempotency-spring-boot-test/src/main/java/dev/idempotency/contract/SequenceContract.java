@@ -11,7 +11,7 @@ import net.jqwik.api.Tag;
  */
 interface SequenceContract extends StoreContract {
 
-	@Property(tries = 200)
+	@Property(tries = 100)
 	@Tag("promise-2")
 	@Tag("promise-3")
 	@Tag("promise-4")
