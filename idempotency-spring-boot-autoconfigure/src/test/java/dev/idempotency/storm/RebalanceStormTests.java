@@ -44,9 +44,7 @@ class RebalanceStormTests {
 
 	private final Random random = new Random();
 
-	// KillTests and RebalanceTests have processes that are killed, and rebalances, in
-	// each
-	// build.
+	// Each build has KillTests and RebalanceTests.
 	@Test
 	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 	@Tag("promise-1")
