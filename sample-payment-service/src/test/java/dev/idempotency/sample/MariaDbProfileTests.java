@@ -8,8 +8,6 @@ import java.util.UUID;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.test.context.SpringBootTest;
 import org.springframework.boot.test.context.SpringBootTest.UseMainMethod;
@@ -29,7 +27,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for the service with the profile {@code mariadb}.
  */
-@Execution(ExecutionMode.CONCURRENT)
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
 @ActiveProfiles("mariadb")
 class MariaDbProfileTests {
