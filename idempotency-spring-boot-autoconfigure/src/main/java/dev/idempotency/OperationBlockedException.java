@@ -15,9 +15,6 @@ public abstract sealed class OperationBlockedException extends RuntimeException
 		permits OperationInProgressException, IdempotencyStoreUnavailableException, IdempotencyStoreRefusedException,
 		IdempotencyRecordUnreadableException, OperationNotAcknowledgedException, OperationLostException {
 
-	// Causes may form a cycle.
-	private static final int MAX_DEPTH = 50;
-
 	private final Duration retryAfter;
 
 	OperationBlockedException(String message, Duration retryAfter, @Nullable Throwable cause) {
@@ -31,13 +28,7 @@ public abstract sealed class OperationBlockedException extends RuntimeException
 	 * @return the exception, {@code null} if there is none
 	 */
 	public static @Nullable OperationBlockedException in(@Nullable Throwable error) {
-		Throwable cause = error;
-		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++, cause = cause.getCause()) {
-			if (cause instanceof OperationBlockedException blocked) {
-				return blocked;
-			}
-		}
-		return null;
+		return ExceptionCauses.find(OperationBlockedException.class, error);
 	}
 
 	/**

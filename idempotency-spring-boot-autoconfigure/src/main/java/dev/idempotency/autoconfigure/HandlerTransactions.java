@@ -17,17 +17,12 @@ import org.springframework.util.StringUtils;
  * the store. It follows the rules of {@link TransactionAspectSupport}: the qualifier of
  * the annotation, the qualifier of the class, the transaction manager of the interceptor,
  * and finally the only or primary transaction manager.
+ *
+ * @param beanFactory the beans of the application
+ * @param store the transaction manager of the store, {@code null} if there is none
  */
-final class HandlerTransactions implements BiFunction<TransactionAttribute, Class<?>, @Nullable String> {
-
-	private final BeanFactory beanFactory;
-
-	private final @Nullable TransactionManager store;
-
-	HandlerTransactions(BeanFactory beanFactory, @Nullable TransactionManager store) {
-		this.beanFactory = beanFactory;
-		this.store = store;
-	}
+record HandlerTransactions(BeanFactory beanFactory,
+		@Nullable TransactionManager store) implements BiFunction<TransactionAttribute, Class<?>, @Nullable String> {
 
 	@Override
 	public @Nullable String apply(TransactionAttribute attribute, Class<?> handler) {

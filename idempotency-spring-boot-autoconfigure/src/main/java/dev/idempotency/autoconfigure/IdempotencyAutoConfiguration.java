@@ -19,7 +19,6 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
-import org.springframework.context.Lifecycle;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -28,6 +27,7 @@ import org.springframework.util.ClassUtils;
 import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.SimpleLifecycle;
 import dev.idempotency.autoconfigure.IdempotencyProperties.Cache;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
 import dev.idempotency.cleanup.CleanupJob;
@@ -213,30 +213,18 @@ public final class IdempotencyAutoConfiguration {
 	 * Records pending completions when the application stops, after the listener
 	 * containers have stopped and before the connections of the store close.
 	 */
-	static final class TemplateLifecycle implements Lifecycle {
+	static final class TemplateLifecycle extends SimpleLifecycle {
 
 		private final Collection<IdempotencyTemplate> templates;
-
-		private volatile boolean running;
 
 		TemplateLifecycle(Collection<IdempotencyTemplate> templates) {
 			this.templates = templates;
 		}
 
 		@Override
-		public void start() {
-			this.running = true;
-		}
-
-		@Override
 		public void stop() {
-			this.running = false;
+			super.stop();
 			this.templates.forEach(IdempotencyTemplate::settle);
-		}
-
-		@Override
-		public boolean isRunning() {
-			return this.running;
 		}
 
 	}

@@ -9,27 +9,23 @@ import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Reports a configuration that cannot work, or a database that is unavailable at
  * start-up, with a description and an action. It precedes the analyzers of Spring Boot,
  * which do not know that the application with the Redis store uses no database.
+ *
+ * @param environment the properties of the application
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
-final class IdempotencyFailureAnalyzer implements FailureAnalyzer {
+record IdempotencyFailureAnalyzer(Environment environment) implements FailureAnalyzer {
 
 	// The exception class is package-private.
 	private static final String NOT_CONFIGURED = "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties"
 			+ "$DataSourceBeanCreationException";
-
-	private final Environment environment;
-
-	IdempotencyFailureAnalyzer(Environment environment) {
-		this.environment = environment;
-	}
 
 	@Override
 	public @Nullable FailureAnalysis analyze(Throwable failure) {

@@ -8,21 +8,11 @@ import org.springframework.context.SmartLifecycle;
 /**
  * Starts and stops several components in one phase. The components are not beans, so that
  * they cannot replace or hide beans of the same type. The group may be empty.
+ *
+ * @param phase the phase
+ * @param members the components
  */
-final class LifecycleGroup implements SmartLifecycle {
-
-	private final int phase;
-
-	private final List<? extends Lifecycle> members;
-
-	LifecycleGroup(int phase, List<? extends Lifecycle> members) {
-		this.phase = phase;
-		this.members = List.copyOf(members);
-	}
-
-	List<? extends Lifecycle> members() {
-		return this.members;
-	}
+record LifecycleGroup(int phase, List<? extends Lifecycle> members) implements SmartLifecycle {
 
 	@Override
 	public void start() {

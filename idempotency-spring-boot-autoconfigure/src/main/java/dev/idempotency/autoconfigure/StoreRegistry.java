@@ -38,21 +38,15 @@ import dev.idempotency.template.StoredOutcomeTransformer;
 /**
  * Creates the default store, the stores of {@code idempotency.stores}, and a template for
  * each, and finds the template that a listener uses.
+ *
+ * @param beanFactory the beans of the application
+ * @param properties the properties of the stores
  */
-final class StoreRegistry {
+record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyProperties properties) {
 
 	static final String BEAN = "idempotencyStoreRegistry";
 
 	private static final Log logger = LogFactory.getLog(StoreRegistry.class);
-
-	private final ConfigurableListableBeanFactory beanFactory;
-
-	private final IdempotencyProperties properties;
-
-	StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyProperties properties) {
-		this.beanFactory = beanFactory;
-		this.properties = properties;
-	}
 
 	IdempotencyStore createStore(String name) {
 		Definition definition = definition(name);

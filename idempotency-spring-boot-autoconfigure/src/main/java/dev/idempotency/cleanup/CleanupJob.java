@@ -1,7 +1,6 @@
 package dev.idempotency.cleanup;
 
 import java.time.Duration;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
@@ -13,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.format.annotation.DurationFormat;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Threads;
 import dev.idempotency.store.ExpiredRecords;
 import dev.idempotency.template.Observers;
 
@@ -77,9 +76,7 @@ public final class CleanupJob implements SmartLifecycle {
 	@Override
 	public void start() {
 		// There are two jobs if there is an outbox.
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-cleanup-" + this.table + "-");
-		threads.setDaemon(true);
-		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor(threads);
+		ScheduledExecutorService scheduler = Threads.scheduler("cleanup-" + this.table);
 		this.executor = scheduler;
 		this.stopped = false;
 		schedule(scheduler, this.settings.firstDelay());

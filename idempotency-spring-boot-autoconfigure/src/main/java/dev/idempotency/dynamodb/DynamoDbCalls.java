@@ -15,7 +15,6 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.core.exception.AbortedException;
 import software.amazon.awssdk.core.exception.SdkException;
@@ -30,6 +29,7 @@ import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Threads;
 import dev.idempotency.store.Deadline;
 
 /**
@@ -60,10 +60,8 @@ final class DynamoDbCalls implements AutoCloseable {
 		this.client = client;
 		this.table = table;
 		this.timeout = timeout;
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-dynamodb-");
-		threads.setDaemon(true);
 		this.executor = new ThreadPoolExecutor(CONCURRENCY, CONCURRENCY, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS,
-				new LinkedBlockingQueue<>(), threads);
+				new LinkedBlockingQueue<>(), Threads.named("dynamodb"));
 		this.executor.allowCoreThreadTimeOut(true);
 	}
 

@@ -24,20 +24,13 @@ import dev.idempotency.store.IdempotencyRecords;
  * clock of its owner. A change without force needs more: this process must have seen the
  * claim unchanged for a whole lease, as for a take-over. The first attempt to change a
  * claim begins the observation.
+ *
+ * @param calls the requests to the table
+ * @param updates the updates of items
+ * @param observations the claims that this process has seen
  */
-final class DynamoDbRecords implements IdempotencyRecords {
-
-	private final DynamoDbCalls calls;
-
-	private final RecordUpdates updates;
-
-	private final Observations observations;
-
-	DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates, Observations observations) {
-		this.calls = calls;
-		this.updates = updates;
-		this.observations = observations;
-	}
+record DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates,
+		Observations observations) implements IdempotencyRecords {
 
 	@Override
 	public Overview overview() {

@@ -8,7 +8,6 @@ import java.util.concurrent.locks.LockSupport;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.springframework.context.Lifecycle;
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration;
 import software.amazon.awssdk.awscore.exception.AwsServiceException;
 import software.amazon.awssdk.core.exception.SdkException;
@@ -27,12 +26,13 @@ import software.amazon.awssdk.services.dynamodb.model.TimeToLiveDescription;
 import software.amazon.awssdk.services.dynamodb.model.TimeToLiveStatus;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.SimpleLifecycle;
 
 /**
  * Checks the table of a {@link DynamoDbIdempotencyStore}, see
  * {@link DynamoDbIdempotencyStore#tableCheck}.
  */
-final class DynamoDbTableCheck implements Lifecycle {
+final class DynamoDbTableCheck extends SimpleLifecycle {
 
 	private static final Log logger = LogFactory.getLog(DynamoDbTableCheck.class);
 
@@ -63,8 +63,6 @@ final class DynamoDbTableCheck implements Lifecycle {
 
 	private final boolean create;
 
-	private volatile boolean running;
-
 	DynamoDbTableCheck(DynamoDbIdempotencyStore store, DynamoDbClient client, String table, boolean create) {
 		this.store = store;
 		this.client = client;
@@ -84,7 +82,7 @@ final class DynamoDbTableCheck implements Lifecycle {
 					+ "). Allow 'dynamodb:DescribeTable' and 'dynamodb:DescribeTimeToLive', or check that DynamoDB can be "
 					+ "reached. Idempotent listeners are paused until it answers", ex);
 		}
-		this.running = true;
+		super.start();
 	}
 
 	private void check() {
@@ -177,16 +175,6 @@ final class DynamoDbTableCheck implements Lifecycle {
 					"Set 'idempotency.dynamodb.table' to a table whose only key is the partition key 'id' of the type "
 							+ "String.");
 		}
-	}
-
-	@Override
-	public void stop() {
-		this.running = false;
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.running;
 	}
 
 }

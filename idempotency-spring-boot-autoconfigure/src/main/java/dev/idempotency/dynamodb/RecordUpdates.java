@@ -32,8 +32,12 @@ import dev.idempotency.store.Failure;
  * The SDK repeats a request whose answer is missing. No update counts twice then, because
  * its condition fails once it has been applied, except for a renewal, which counts
  * nothing.
+ *
+ * @param table the name of the table
+ * @param clock the clock of this process
+ * @param maxClockSkew the largest difference between the clocks of two instances
  */
-final class RecordUpdates {
+record RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
 
 	private static final Pattern NAME = Pattern.compile("#(\\w+)");
 
@@ -63,18 +67,6 @@ final class RecordUpdates {
 
 	// In place of the longer time that a renewal may have set.
 	private static final String ENDED = "#ttl = #retainedUntil REMOVE #claimedUntil";
-
-	private final String table;
-
-	private final InstantSource clock;
-
-	private final Duration maxClockSkew;
-
-	RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
-		this.table = table;
-		this.clock = clock;
-		this.maxClockSkew = maxClockSkew;
-	}
 
 	// Return the names of the attributes by their placeholders, which begin with a number
 	// sign because some of the names are reserved words.

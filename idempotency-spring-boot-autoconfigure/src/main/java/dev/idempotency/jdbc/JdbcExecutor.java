@@ -24,8 +24,13 @@ import dev.idempotency.jdbc.Dialect.Problem;
 
 /**
  * Runs statements within a time limit, in the current transaction or independently of it.
+ *
+ * @param dataSource the connections
+ * @param dialect the dialect of the database
+ * @param isolation the first statement of its own transactions, {@code null} if they need
+ * none
  */
-final class JdbcExecutor {
+record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
 
 	private static final Log logger = LogFactory.getLog(JdbcExecutor.class);
 
@@ -43,18 +48,6 @@ final class JdbcExecutor {
 	private static final int MAX_DEADLOCKS = 10;
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
-	private final DataSource dataSource;
-
-	private final Dialect dialect;
-
-	private final @Nullable String isolation;
-
-	JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
-		this.dataSource = dataSource;
-		this.dialect = dialect;
-		this.isolation = isolation;
-	}
 
 	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
 		try {

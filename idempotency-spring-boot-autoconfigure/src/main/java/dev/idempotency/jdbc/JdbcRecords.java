@@ -30,26 +30,14 @@ import dev.idempotency.store.IdempotencyRecords;
 /**
  * The operator's view of the records of a table. A list begins with the records that
  * expire last; the position at its end leads to the records before.
+ *
+ * @param executor runs the statements
+ * @param sql the statements
+ * @param table the table
+ * @param timeout the time limit of a call
  */
-final class JdbcRecords implements IdempotencyRecords {
-
-	private final JdbcExecutor executor;
-
-	private final RecordSql sql;
-
-	private final TableName table;
-
-	private final ValueTypes types;
-
-	private final Duration timeout;
-
-	JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table, Duration timeout) {
-		this.executor = executor;
-		this.sql = sql;
-		this.table = table;
-		this.types = sql.types();
-		this.timeout = timeout;
-	}
+record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
+		Duration timeout) implements IdempotencyRecords {
 
 	Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
 		Map<UUID, IdempotencyKey> ids = new LinkedHashMap<>();
@@ -61,7 +49,7 @@ final class JdbcRecords implements IdempotencyRecords {
 		List<IdempotencyRecord> found = this.executor.autonomous(this.timeout,
 				(connection) -> this.sql.get(Name.FIND_ALL)
 					.query(connection, parameters,
-							(row) -> read(Objects.requireNonNull(ids.get(this.types.uuid(row, "id"))), row)));
+							(row) -> read(Objects.requireNonNull(ids.get(this.sql.types().uuid(row, "id"))), row)));
 		return found.stream().collect(Collectors.toMap(IdempotencyRecord::key, (record) -> record));
 	}
 
@@ -76,8 +64,8 @@ final class JdbcRecords implements IdempotencyRecords {
 	}
 
 	private ScopeCount scope(ResultSet row) throws SQLException {
-		OffsetDateTime oldest = this.types.time(row, row.findColumn("oldest"));
-		OffsetDateTime now = Objects.requireNonNull(this.types.time(row, row.findColumn("now")));
+		OffsetDateTime oldest = this.sql.types().time(row, row.findColumn("oldest"));
+		OffsetDateTime now = Objects.requireNonNull(this.sql.types().time(row, row.findColumn("now")));
 		return new ScopeCount(row.getString("scope"), row.getLong("in_progress"), row.getLong("stuck"),
 				row.getLong("failed"), row.getLong("completed"),
 				(oldest != null) ? Duration.between(oldest, now) : null);
@@ -204,13 +192,13 @@ final class JdbcRecords implements IdempotencyRecords {
 	}
 
 	private @Nullable Instant time(ResultSet row, String column) throws SQLException {
-		OffsetDateTime time = this.types.time(row, row.findColumn(column));
+		OffsetDateTime time = this.sql.types().time(row, row.findColumn(column));
 		return (time != null) ? time.toInstant() : null;
 	}
 
 	private Position position(ResultSet row) throws SQLException {
-		return new Position(Objects.requireNonNull(this.types.time(row, row.findColumn("expires_at"))),
-				Objects.requireNonNull(this.types.uuid(row, "id")));
+		return new Position(Objects.requireNonNull(this.sql.types().time(row, row.findColumn("expires_at"))),
+				Objects.requireNonNull(this.sql.types().uuid(row, "id")));
 	}
 
 	private Listed listed(ResultSet row) throws SQLException {

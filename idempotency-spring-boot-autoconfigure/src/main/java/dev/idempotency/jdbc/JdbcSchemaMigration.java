@@ -9,6 +9,7 @@ import org.flywaydb.core.api.CoreErrorCode;
 import org.flywaydb.core.api.FlywayException;
 import org.flywaydb.core.api.configuration.FluentConfiguration;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.jdbc.Dialect.Problem;
 
@@ -116,12 +117,12 @@ public final class JdbcSchemaMigration {
 	private static IdempotencyConfigurationException failure(FlywayException error, DatabaseInspection database,
 			String folder) {
 		String table = database.table().table();
-		for (Throwable cause = error; cause != null; cause = cause.getCause()) {
-			if (cause instanceof SQLException refusal && database.dialect().is(Problem.DENIED, refusal)) {
-				return new IdempotencyConfigurationException(
-						"The database user may not migrate the table '" + table + "': " + refusal.getMessage() + ".",
-						"Migrate" + Catalog.otherWaysToMigrate(folder));
-			}
+		Throwable refusal = ExceptionCauses.find(error,
+				(cause) -> cause instanceof SQLException found && database.dialect().is(Problem.DENIED, found));
+		if (refusal != null) {
+			return new IdempotencyConfigurationException(
+					"The database user may not migrate the table '" + table + "': " + refusal.getMessage() + ".",
+					"Migrate" + Catalog.otherWaysToMigrate(folder));
 		}
 		return new IdempotencyConfigurationException(
 				"The schema of the table '" + table + "' could not be migrated: " + error.getMessage(),

@@ -22,20 +22,12 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 /**
  * Changes claims of the caller: one claim or several claims with one statement. An empty
  * batch costs no statement.
+ *
+ * @param executor runs the statements
+ * @param sql the statements
+ * @param timeout the time limit of a call
  */
-final class JdbcSettlements {
-
-	private final JdbcExecutor executor;
-
-	private final RecordSql sql;
-
-	private final Duration timeout;
-
-	JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
-		this.executor = executor;
-		this.sql = sql;
-		this.timeout = timeout;
-	}
+record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 
 	Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 		return this.executor.autonomous(this.timeout, (connection) -> {

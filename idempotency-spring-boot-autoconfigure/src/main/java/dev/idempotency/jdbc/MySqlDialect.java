@@ -11,8 +11,10 @@ import java.util.Set;
  * statement that locks the record and reads its last version, not that of the snapshot.
  * The isolation is set for transactions that scan an index, because others would lock the
  * gaps between its entries.
+ *
+ * @param mariaDb whether the server is MariaDB
  */
-final class MySqlDialect implements Dialect {
+record MySqlDialect(boolean mariaDb) implements Dialect {
 
 	private static final int DUPLICATE = 1062;
 
@@ -53,12 +55,6 @@ final class MySqlDialect implements Dialect {
 	private static final String BACKLOG = """
 			SELECT TIMESTAMPDIFF(MICROSECOND, %2$s, UTC_TIMESTAMP(6)) DIV 1000
 			FROM %1$s WHERE %2$s <= UTC_TIMESTAMP(6)%3$s ORDER BY %2$s LIMIT 1""";
-
-	private final boolean mariaDb;
-
-	MySqlDialect(boolean mariaDb) {
-		this.mariaDb = mariaDb;
-	}
 
 	@Override
 	public RecordSql records(TableName table, Duration lockWait) {

@@ -12,14 +12,16 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
-import org.springframework.context.Lifecycle;
+
+import dev.idempotency.SimpleLifecycle;
+import dev.idempotency.Threads;
 
 /**
  * Receives PostgreSQL's notifications of other instances about new messages in the
  * outbox. It keeps one connection open. The relay's next poll finds messages whose
  * notification is lost.
  */
-final class OutboxNotifications implements Lifecycle {
+final class OutboxNotifications extends SimpleLifecycle {
 
 	private static final Log logger = LogFactory.getLog(OutboxNotifications.class);
 
@@ -38,8 +40,6 @@ final class OutboxNotifications implements Lifecycle {
 
 	private final Runnable listener;
 
-	private volatile boolean running;
-
 	private volatile @Nullable Thread thread;
 
 	OutboxNotifications(DataSource dataSource, TableName table, Runnable listener) {
@@ -50,9 +50,8 @@ final class OutboxNotifications implements Lifecycle {
 
 	@Override
 	public void start() {
-		this.running = true;
-		Thread next = new Thread(this::run, "idempotency-outbox-notifications");
-		next.setDaemon(true);
+		super.start();
+		Thread next = Threads.daemon("idempotency-outbox-notifications", this::run);
 		this.thread = next;
 		next.start();
 	}
@@ -113,13 +112,13 @@ final class OutboxNotifications implements Lifecycle {
 
 	// After stop(), a late thread must not continue beside its successor.
 	private boolean isCurrent() {
-		return this.running && this.thread == Thread.currentThread();
+		return isRunning() && this.thread == Thread.currentThread();
 	}
 
 	private void pause() {
 		synchronized (this) {
 			try {
-				if (this.running) {
+				if (isRunning()) {
 					wait(RETRY.toMillis());
 				}
 			}
@@ -132,23 +131,13 @@ final class OutboxNotifications implements Lifecycle {
 	@Override
 	public void stop() {
 		synchronized (this) {
-			this.running = false;
+			super.stop();
 			notifyAll();
 		}
 		Thread last = this.thread;
 		if (last != null) {
-			try {
-				last.join(SLICE.multipliedBy(4).toMillis());
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
+			Threads.awaitEnd(last, SLICE.multipliedBy(4));
 		}
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.running;
 	}
 
 }

@@ -170,11 +170,9 @@ final class PostgresCatalog extends Catalog {
 
 	private void require(Connection connection, String sql, Parameters parameters,
 			RowReader<Optional<IdempotencyConfigurationException>> problem) throws SQLException {
-		Optional<IdempotencyConfigurationException> found = first(connection, sql, parameters, problem)
-			.flatMap((some) -> some);
-		if (found.isPresent()) {
-			throw found.get();
-		}
+		first(connection, sql, parameters, problem).flatMap((some) -> some).ifPresent((found) -> {
+			throw found;
+		});
 	}
 
 	// Without the privilege, Flyway tries for seconds to create its history table.

@@ -18,8 +18,10 @@ import org.springframework.util.ClassUtils;
  * {@code lock_timeout} for itself and restores the session's value when it succeeds;
  * otherwise a rollback restores it. Times are {@code clock_timestamp()}, because
  * {@code now()} is constant within a transaction.
+ *
+ * @param layout the layout of the table of records
  */
-final class PostgresDialect implements Dialect {
+record PostgresDialect(Layout layout) implements Dialect {
 
 	// The partition was dropped after the claim had read which one to fill.
 	private static final String PARTITION_GONE = "23514";
@@ -67,12 +69,6 @@ final class PostgresDialect implements Dialect {
 
 	private static final boolean DRIVER = ClassUtils.isPresent("org.postgresql.core.BaseConnection",
 			PostgresDialect.class.getClassLoader());
-
-	private final Layout layout;
-
-	PostgresDialect(Layout layout) {
-		this.layout = layout;
-	}
 
 	@Override
 	public RecordSql records(TableName table, Duration lockWait) {

@@ -10,6 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import dev.idempotency.Threads;
+
 /**
  * Limits the time of statements that may wait for a lock. It leaves the session alone: a
  * {@code lock_timeout} would have to be set and restored within each statement, which
@@ -57,9 +59,7 @@ final class StatementLimit {
 
 	private void startWatcher() {
 		try {
-			Thread watcher = new Thread(this::watch, "idempotency-statement-limit");
-			watcher.setDaemon(true);
-			watcher.start();
+			Threads.daemon("idempotency-statement-limit", this::watch).start();
 		}
 		catch (OutOfMemoryError ex) {
 			// No thread can be created now. The next statement tries it again.

@@ -25,17 +25,11 @@ import dev.idempotency.store.IdempotencyRecords;
 /**
  * Shows and changes the entries of the store by hand. Lists begin with the entries that
  * expire last.
+ *
+ * @param entries the entries of the store
+ * @param clock the clock of the store
  */
-final class InMemoryRecords implements IdempotencyRecords {
-
-	private final Map<IdempotencyKey, Entry> entries;
-
-	private final InstantSource clock;
-
-	InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) {
-		this.entries = entries;
-		this.clock = clock;
-	}
+record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) implements IdempotencyRecords {
 
 	@Override
 	public Overview overview() {

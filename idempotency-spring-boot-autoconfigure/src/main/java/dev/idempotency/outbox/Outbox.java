@@ -95,7 +95,7 @@ public interface Outbox {
 	 */
 	@Internal
 	static Outbox of(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts, Runnable wakeUp) {
-		return new TransactionalOutbox(store, serializer, contexts, wakeUp);
+		return new TransactionalOutbox(store, serializer, List.copyOf(contexts), wakeUp);
 	}
 
 }

@@ -9,12 +9,19 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
+import dev.idempotency.Internal;
+import dev.idempotency.SimpleLifecycle;
+import dev.idempotency.Threads;
+
 /**
  * Repeats a step on a thread of its own while the application runs: after the pause that
  * the last step has returned, or as soon as it is woken. It stops after the listener
  * containers.
+ *
+ * @since 0.1.0
  */
-abstract class OutboxLoop implements SmartLifecycle {
+@Internal
+public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecycle {
 
 	static final Duration GRACE = Duration.ofSeconds(2);
 
@@ -31,8 +38,6 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	private final Semaphore wakeUps = new Semaphore(0);
 
-	private volatile boolean running;
-
 	private volatile @Nullable Thread thread;
 
 	OutboxLoop(String name, Duration stopTimeout) {
@@ -48,17 +53,17 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	@Override
 	public void start() {
-		this.running = true;
+		super.start();
 		Thread previous = this.thread;
-		Thread next = new Thread(() -> run(previous), this.name);
-		next.setDaemon(true);
+		Thread next = Threads.daemon(this.name, () -> run(previous));
 		this.thread = next;
 		next.start();
 	}
 
-	// Make the next step without a pause. A step that runs now is followed
-	// by another.
-	void wakeUp() {
+	/**
+	 * Make the next step without a pause. A step that runs now is followed by another.
+	 */
+	public void wake() {
 		if (this.wakeUps.availablePermits() == 0) {
 			this.wakeUps.release();
 		}
@@ -67,14 +72,14 @@ abstract class OutboxLoop implements SmartLifecycle {
 	private void run(@Nullable Thread previous) {
 		// A thread that did not end in time must not run beside its successor.
 		while (previous != null && previous.isAlive()) {
-			awaitEnd(previous, PAUSE_AFTER_ERROR);
+			Threads.awaitEnd(previous, PAUSE_AFTER_ERROR);
 		}
-		while (this.running && this.thread == Thread.currentThread()) {
+		while (isRunning() && this.thread == Thread.currentThread()) {
 			// A wake-up from here on may be about work that this step misses.
 			this.wakeUps.drainPermits();
 			Duration pause = guardedStep();
 			try {
-				if (this.running && pause.compareTo(Duration.ZERO) > 0) {
+				if (isRunning() && pause.compareTo(Duration.ZERO) > 0) {
 					this.wakeUps.tryAcquire(pause.toNanos(), TimeUnit.NANOSECONDS);
 				}
 			}
@@ -105,8 +110,8 @@ abstract class OutboxLoop implements SmartLifecycle {
 
 	// Make no further step, without waiting for the current one.
 	void requestStop() {
-		this.running = false;
-		wakeUp();
+		super.stop();
+		wake();
 	}
 
 	boolean isEnded() {
@@ -117,18 +122,7 @@ abstract class OutboxLoop implements SmartLifecycle {
 	void awaitEnd(Duration timeout) {
 		Thread last = this.thread;
 		if (last != null) {
-			awaitEnd(last, timeout);
-		}
-	}
-
-	private static void awaitEnd(Thread thread, Duration timeout) {
-		try {
-			if (timeout.toMillis() > 0) {
-				thread.join(timeout.toMillis());
-			}
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
+			Threads.awaitEnd(last, timeout);
 		}
 	}
 
@@ -141,13 +135,8 @@ abstract class OutboxLoop implements SmartLifecycle {
 			logger.warn("'" + this.name + "' did not stop within " + this.stopTimeout
 					+ " and is interrupted; the work that it has not recorded is repeated after a restart");
 			last.interrupt();
-			awaitEnd(last, Duration.ofSeconds(1));
+			Threads.awaitEnd(last, Duration.ofSeconds(1));
 		}
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.running;
 	}
 
 	@Override

@@ -32,13 +32,6 @@ public final class OutboxNotifier extends OutboxLoop {
 		this.store = store;
 	}
 
-	/**
-	 * Send a notification now.
-	 */
-	public void wake() {
-		wakeUp();
-	}
-
 	@Override
 	Duration step() {
 		try {

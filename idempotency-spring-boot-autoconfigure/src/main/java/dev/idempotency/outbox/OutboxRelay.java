@@ -79,13 +79,6 @@ public final class OutboxRelay extends OutboxLoop {
 		});
 	}
 
-	/**
-	 * Make a round now.
-	 */
-	public void wake() {
-		wakeUp();
-	}
-
 	@Override
 	public void start() {
 		if (this.helper != null) {
@@ -116,7 +109,7 @@ public final class OutboxRelay extends OutboxLoop {
 			publishSentMessages();
 		}
 		finally {
-			this.worker.stopped();
+			this.worker.publisher.relayStopped();
 		}
 	}
 
@@ -249,10 +242,6 @@ public final class OutboxRelay extends OutboxLoop {
 			return pauseAfter(round, start);
 		}
 
-		void stopped() {
-			this.publisher.relayStopped();
-		}
-
 		private Duration pauseWithoutMessages(long start) {
 			if (OutboxRelay.this.outage.isOfBroker()) {
 				// The messages are excluded or held by another relay, so the broker
@@ -353,7 +342,7 @@ public final class OutboxRelay extends OutboxLoop {
 				this.skip = Math.min(2 * this.skip + 1, MAX_SKIPPED);
 				this.found = false;
 				this.wanted = true;
-				wakeUp();
+				wake();
 			}
 		}
 
@@ -371,13 +360,13 @@ public final class OutboxRelay extends OutboxLoop {
 				return Duration.ZERO;
 			}
 			// The first thread may have skipped messages behind those of this round.
-			OutboxRelay.this.wakeUp();
+			OutboxRelay.this.wake();
 			return UNTIL_WOKEN;
 		}
 
 		@Override
 		void finish() {
-			this.worker.stopped();
+			this.worker.publisher.relayStopped();
 		}
 
 	}

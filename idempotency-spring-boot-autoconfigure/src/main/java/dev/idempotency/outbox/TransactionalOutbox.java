@@ -16,25 +16,16 @@ import dev.idempotency.IdempotentExecution;
 
 /**
  * The {@link Outbox} that stores its messages in an {@link OutboxStore}.
+ *
+ * @param store stores the messages
+ * @param serializer serializes the messages
+ * @param contexts add headers to the messages
+ * @param wakeUp wakes the relays after a commit
  */
-final class TransactionalOutbox implements Outbox {
+record TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts,
+		Runnable wakeUp) implements Outbox {
 
 	private static final Log logger = LogFactory.getLog(TransactionalOutbox.class);
-
-	private final OutboxStore store;
-
-	private final OutboxSerializer serializer;
-
-	private final List<OutboxContext> contexts;
-
-	private final Runnable wakeUp;
-
-	TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<OutboxContext> contexts, Runnable wakeUp) {
-		this.store = store;
-		this.serializer = serializer;
-		this.contexts = List.copyOf(contexts);
-		this.wakeUp = wakeUp;
-	}
 
 	@Override
 	public void send(List<OutboxMessage> messages) {

@@ -27,13 +27,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.util.ReflectionUtils;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Internal;
 import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxSerializer;
-import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Serializes messages as a producer of the application's {@link ProducerFactory} does:

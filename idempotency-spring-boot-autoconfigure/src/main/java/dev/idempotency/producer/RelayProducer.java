@@ -22,6 +22,8 @@ import org.springframework.kafka.core.ProducerFactory;
 import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
+import dev.idempotency.Threads;
+
 /**
  * Creates the producer of a relay. It connects to the same cluster as the producers of
  * the application, also after the application has switched to another cluster.
@@ -222,18 +224,12 @@ final class RelayProducer {
 		if (closing == null) {
 			return;
 		}
-		Thread thread = new Thread(() -> closing.close(timeout), "idempotency-outbox-producer-close");
-		thread.setDaemon(true);
+		Thread thread = Threads.daemon("idempotency-outbox-producer-close", () -> closing.close(timeout));
 		thread.start();
-		try {
-			thread.join(timeout.plus(CLOSE_TIMEOUT).toMillis());
-			if (thread.isAlive()) {
-				logger.warn("The producer of the outbox relay did not close within " + timeout.plus(CLOSE_TIMEOUT)
-						+ ". It sends nothing more. Check whether an interceptor of the producer blocks");
-			}
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
+		Threads.awaitEnd(thread, timeout.plus(CLOSE_TIMEOUT));
+		if (thread.isAlive() && !Thread.currentThread().isInterrupted()) {
+			logger.warn("The producer of the outbox relay did not close within " + timeout.plus(CLOSE_TIMEOUT)
+					+ ". It sends nothing more. Check whether an interceptor of the producer blocks");
 		}
 	}
 

@@ -8,6 +8,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
+import dev.idempotency.Threads;
+
 /**
  * Compares the records of a listener's topics with the store, one run at a time. A run
  * reads only: it consumes nothing, commits no offset and changes no record of the store.
@@ -56,10 +58,8 @@ public final class Reconciliation implements AutoCloseable {
 		ReconciliationRun run = begin(request, (finding) -> {
 		}, (report) -> {
 		});
-		Thread thread = new Thread(run, "idempotency-reconciliation");
-		thread.setDaemon(true);
 		ReconciliationReport first = run.report();
-		thread.start();
+		Threads.daemon("idempotency-reconciliation", run).start();
 		return first;
 	}
 

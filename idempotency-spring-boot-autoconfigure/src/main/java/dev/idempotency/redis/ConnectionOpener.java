@@ -7,6 +7,8 @@ import java.util.function.Supplier;
 import io.lettuce.core.AbstractRedisClient;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Threads;
+
 /**
  * Opens a connection on a thread of its own, once for each client. Connecting may take
  * longer than the timeout of a call, and concurrent callers must not connect one after
@@ -25,18 +27,12 @@ final class ConnectionOpener<T> {
 	private @Nullable CompletableFuture<T> connection;
 
 	ConnectionOpener(Supplier<T> supplier) {
-		this(supplier, ConnectionOpener::thread);
+		this(supplier, (task) -> Threads.daemon("idempotency-redis-connect", task));
 	}
 
 	ConnectionOpener(Supplier<T> supplier, ThreadFactory threads) {
 		this.supplier = supplier;
 		this.threads = threads;
-	}
-
-	private static Thread thread(Runnable task) {
-		Thread thread = new Thread(task, "idempotency-redis-connect");
-		thread.setDaemon(true);
-		return thread;
 	}
 
 	synchronized CompletableFuture<T> open(@Nullable AbstractRedisClient client) {

@@ -19,17 +19,11 @@ import dev.idempotency.store.IdempotencyRecords;
 /**
  * Shows and changes the records of Redis by hand. Redis keeps no order of expiry, so the
  * lists of stuck and failed records cannot be continued.
+ *
+ * @param connections the connections to the servers
+ * @param scripts the scripts of a record
  */
-final class RedisRecords implements IdempotencyRecords {
-
-	private final LettuceConnections connections;
-
-	private final RecordScripts scripts;
-
-	RedisRecords(LettuceConnections connections, RecordScripts scripts) {
-		this.connections = connections;
-		this.scripts = scripts;
-	}
+record RedisRecords(LettuceConnections connections, RecordScripts scripts) implements IdempotencyRecords {
 
 	@Override
 	public Overview overview() {

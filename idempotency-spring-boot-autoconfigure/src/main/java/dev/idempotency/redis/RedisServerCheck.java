@@ -1,7 +1,6 @@
 package dev.idempotency.redis;
 
 import java.time.Duration;
-import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -13,10 +12,11 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.Lifecycle;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.Threads;
 
 /**
  * Checks the servers of a {@link RedisIdempotencyStore}, see
@@ -75,9 +75,7 @@ final class RedisServerCheck implements Lifecycle {
 				.warn("Redis is unavailable at the start of the application. Idempotent listeners are paused until it "
 						+ "answers; its permissions and its memory policy are checked then", ex);
 		}
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-redis-check-");
-		threads.setDaemon(true);
-		ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor(threads);
+		ScheduledExecutorService scheduler = Threads.scheduler("redis-check");
 		this.executor = scheduler;
 		this.due.set(false);
 		scheduler.scheduleWithFixedDelay(this::check, this.interval.toNanos(), this.interval.toNanos(),
@@ -91,16 +89,13 @@ final class RedisServerCheck implements Lifecycle {
 
 	// Lettuce reports a wrong password as a failure to connect.
 	private static void requireLogin(Throwable failure) {
-		for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-			if (cause instanceof RedisCommandExecutionException refusal) {
-				String code = ServerFindings.code(refusal);
-				if ("NOAUTH".equals(code) || "WRONGPASS".equals(code) || "NOPERM".equals(code)) {
-					throw new IdempotencyConfigurationException(
-							"Redis refuses the connection of the idempotency store (" + code + ").",
-							"Set 'spring.data.redis.username' and 'spring.data.redis.password' to the credentials of a "
-									+ "Redis user.");
-				}
-			}
+		RedisCommandExecutionException refusal = ExceptionCauses.find(RedisCommandExecutionException.class, failure);
+		String code = (refusal != null) ? ServerFindings.code(refusal) : null;
+		if ("NOAUTH".equals(code) || "WRONGPASS".equals(code) || "NOPERM".equals(code)) {
+			throw new IdempotencyConfigurationException(
+					"Redis refuses the connection of the idempotency store (" + code + ").",
+					"Set 'spring.data.redis.username' and 'spring.data.redis.password' to the credentials of a "
+							+ "Redis user.");
 		}
 	}
 

@@ -20,8 +20,10 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationLostException;
+import dev.idempotency.Threads;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.StoredResults.Written;

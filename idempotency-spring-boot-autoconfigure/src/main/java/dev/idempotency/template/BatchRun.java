@@ -197,12 +197,12 @@ final class BatchRun<T> {
 
 	// Run the handler without the store, once for each key.
 	void runUnprotected() {
-		boolean again = true;
-		while (again) {
+		List<Integer> due;
+		do {
 			this.plan.decide();
-			List<Integer> due = this.plan.stillDue();
-			again = !due.isEmpty() && !runUnprotected(due);
+			due = this.plan.stillDue();
 		}
+		while (!due.isEmpty() && !runUnprotected(due));
 	}
 
 	private boolean runUnprotected(List<Integer> due) {

@@ -9,6 +9,7 @@ import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Failure;
 import dev.idempotency.template.IdempotentOperation.Handler;

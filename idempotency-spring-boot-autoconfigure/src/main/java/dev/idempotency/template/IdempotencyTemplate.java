@@ -22,6 +22,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.Threads;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
@@ -48,9 +49,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final Engine engine;
 
-	private final @Nullable PlatformTransactionManager transactionManager;
-
-	private final boolean failOpen;
+	private final Settings settings;
 
 	private final boolean leasesSupported;
 
@@ -68,8 +67,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final IdempotencyAdmin admin;
 
-	private final OperationSpec.Defaults defaults;
-
 	private final Map<Class<?>, ResultCodec<Object>> codecs = new ConcurrentHashMap<>();
 
 	/**
@@ -84,8 +81,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				new LocalCompletions(settings.cache()),
 				new StoredResults(settings.maximumResultSize(), settings.transformer()), settings.observers(),
 				new OperationContexts(settings.contexts()));
-		this.transactionManager = settings.transactionManager();
-		this.failOpen = settings.failOpen();
+		this.settings = settings;
 		this.leasesSupported = store.supportsLeases();
 		this.leases = new Leases(this.engine, Threads.named("leases"));
 		this.settlements = new Settlements(this.engine, this.leases, Threads.named("pending"));
@@ -93,10 +89,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				Threads.named("answers"));
 		this.claimsAhead = new ClaimsAhead(this.engine, this.settlements, Threads.named("ahead"));
 		this.leased = new LeasedProtocol(this.engine, this.settlements, this.asynchronous);
-		PlatformTransactionManager manager = this.transactionManager;
+		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(this.engine, transactionalStore, manager) : null;
-		this.defaults = settings.defaults();
 		this.admin = new IdempotencyAdmin(this.engine, this.settlements);
 	}
 
@@ -121,7 +116,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * @return the transaction manager, {@code null} if only {@link Mode#LEASED} is used
 	 */
 	public @Nullable PlatformTransactionManager transactionManager() {
-		return this.transactionManager;
+		return this.settings.transactionManager();
 	}
 
 	/**
@@ -196,7 +191,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 * has a character that no key may have
 	 */
 	public OperationSpec operation(String name, @Nullable String key) {
-		return new OperationSpec(this, this.defaults, name, key);
+		return new OperationSpec(this, this.settings.defaults(), name, key);
 	}
 
 	@SuppressWarnings("unchecked")
@@ -277,7 +272,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 					: transactional().execute(invocation, codec, boundary);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			if (!this.failOpen || invocation.isStarted()) {
+			if (!this.settings.failOpen() || invocation.isStarted()) {
 				throw ex;
 			}
 			return new IdempotentResult<>(
@@ -329,7 +324,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
-		return executeAsync(operation, codec, handler, this.failOpen);
+		return executeAsync(operation, codec, handler, this.settings.failOpen());
 	}
 
 	/**
@@ -472,7 +467,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 		catch (OperationBlockedException ex) {
 			run.plan().unclaim();
-			if (isProtected && this.failOpen && !run.isStarted()
+			if (isProtected && this.settings.failOpen() && !run.isStarted()
 					&& ex instanceof IdempotencyStoreUnavailableException) {
 				executeAll(run, boundary, false);
 			}

@@ -45,8 +45,6 @@ final class LeasedBatch<T> {
 
 	private final Engine engine;
 
-	private final StoreCalls calls;
-
 	private final Settlements settlements;
 
 	private final BatchRun<T> run;
@@ -67,7 +65,6 @@ final class LeasedBatch<T> {
 	LeasedBatch(Engine engine, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
 			boolean allOrNothing) {
 		this.engine = engine;
-		this.calls = engine.calls();
 		this.settlements = settlements;
 		this.run = run;
 		this.plan = run.plan();
@@ -130,7 +127,7 @@ final class LeasedBatch<T> {
 			return;
 		}
 		Object subject = this.run.subject(List.copyOf(requests.keySet()));
-		this.calls.permit(subject);
+		this.engine.calls().permit(subject);
 		try {
 			claim(requests, subject);
 		}
@@ -176,8 +173,8 @@ final class LeasedBatch<T> {
 	private void claim(Map<Integer, ClaimRequest> requests, Object subject) {
 		List<Claim> claims;
 		try {
-			claims = this.calls.call(StoreCall.CLAIM, subject,
-					() -> this.engine.store().claimAll(List.copyOf(requests.values())));
+			claims = this.engine.calls()
+				.call(StoreCall.CLAIM, subject, () -> this.engine.store().claimAll(List.copyOf(requests.values())));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
 			releaseLater(claimEach(requests));
@@ -201,8 +198,8 @@ final class LeasedBatch<T> {
 		requests.forEach((index, request) -> {
 			IdempotentOperation operation = operation(index);
 			boolean asked = this.plan.claimOne(index, () -> {
-				this.calls.permit(operation);
-				return this.calls.call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(request));
+				this.engine.calls().permit(operation);
+				return this.engine.calls().call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(request));
 			});
 			if (!asked) {
 				behind.put(index, request);
@@ -222,7 +219,8 @@ final class LeasedBatch<T> {
 			return;
 		}
 		try {
-			this.calls.call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(List.copyOf(requests)));
+			this.engine.calls()
+				.call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(List.copyOf(requests)));
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("Claims were not released; their keys are free when their leases have expired", ex);

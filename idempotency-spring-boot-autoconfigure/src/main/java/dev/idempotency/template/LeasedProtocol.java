@@ -28,20 +28,12 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  * completion.</li>
  * </ol>
  * {@link LeasedBatch} is the same protocol for a batch.
+ *
+ * @param engine the engine
+ * @param settlements settles the claims
+ * @param asynchronous settles the claims of asynchronous handlers
  */
-final class LeasedProtocol {
-
-	private final Engine engine;
-
-	private final Settlements settlements;
-
-	private final AsyncSettlements asynchronous;
-
-	LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous) {
-		this.engine = engine;
-		this.settlements = settlements;
-		this.asynchronous = asynchronous;
-	}
+record LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous) {
 
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead) throws E {

@@ -46,8 +46,6 @@ final class TransactionalBatch<T> {
 
 	private final Engine engine;
 
-	private final StoreCalls calls;
-
 	private final TransactionalIdempotencyStore store;
 
 	private final Transactions transactions;
@@ -72,7 +70,6 @@ final class TransactionalBatch<T> {
 	TransactionalBatch(Engine engine, TransactionalIdempotencyStore store, Transactions transactions, BatchRun<T> run,
 			TransactionBoundary boundary, OffsetClaims offsets) {
 		this.engine = engine;
-		this.calls = engine.calls();
 		this.store = store;
 		this.transactions = transactions;
 		this.run = run;
@@ -82,11 +79,10 @@ final class TransactionalBatch<T> {
 	}
 
 	void execute(boolean isProtected) {
-		boolean again = true;
-		while (again) {
+		do {
 			this.plan.decide();
-			again = !this.plan.due().isEmpty() && executeOnce(isProtected);
 		}
+		while (!this.plan.due().isEmpty() && executeOnce(isProtected));
 		completeDeclinedPositions();
 	}
 
@@ -119,7 +115,7 @@ final class TransactionalBatch<T> {
 			Assert.state(transaction.isNewTransaction(), JOINED);
 			return transaction;
 		}
-		this.calls.permit(subject);
+		this.engine.calls().permit(subject);
 		TransactionStatus transaction = begin(subject);
 		this.requests.clear();
 		List<Integer> positioned = new ArrayList<>();
@@ -139,7 +135,8 @@ final class TransactionalBatch<T> {
 				// Keys with versions have records as a rule.
 				boolean known = all.stream().anyMatch((request) -> request.version() != null);
 				List<Claim> claims = known ? List.of()
-						: this.calls.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all))
+						: this.engine.calls()
+							.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all))
 							.stream()
 							.flatMap(Optional::stream)
 							.toList();
@@ -148,8 +145,8 @@ final class TransactionalBatch<T> {
 						this.transactions.rollback(transaction, null);
 						transaction = begin(asked);
 					}
-					claims = this.calls.call(StoreCall.CLAIM, asked,
-							() -> this.store.claimAllInTransaction(all, false));
+					claims = this.engine.calls()
+						.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false));
 				}
 				int claim = 0;
 				for (int index : this.requests.keySet()) {
@@ -178,8 +175,8 @@ final class TransactionalBatch<T> {
 		return this.transactions.orRollback(transaction, () -> {
 			this.requests.forEach((index, request) -> {
 				IdempotentOperation operation = this.plan.item(index).operation();
-				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, operation,
-						() -> this.store.claimInTransaction(request, true)));
+				this.plan.claimOne(index, () -> this.engine.calls()
+					.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, true)));
 			});
 			this.offsets.claimEach(this.run, positioned);
 			return transaction;
@@ -193,7 +190,7 @@ final class TransactionalBatch<T> {
 	private TransactionStatus begin(Object subject) {
 		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
 		if (!transaction.isNewTransaction()) {
-			this.calls.releasePermission();
+			this.engine.calls().releasePermission();
 			throw new IllegalStateException(JOINED);
 		}
 		return transaction;
@@ -254,7 +251,7 @@ final class TransactionalBatch<T> {
 	private void store(List<Integer> due, Map<Integer, Completion> completions) {
 		List<Completion> withResult = completions.values().stream().filter((one) -> one.result() != null).toList();
 		if (!withResult.isEmpty()) {
-			this.calls.call(StoreCall.COMPLETE, this.run.subject(due), () -> {
+			this.engine.calls().call(StoreCall.COMPLETE, this.run.subject(due), () -> {
 				this.store.storeResults(withResult);
 				return Settlement.SETTLED;
 			});
@@ -276,8 +273,8 @@ final class TransactionalBatch<T> {
 			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
 				if (!completions.isEmpty()) {
 					List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
-					List<Claim> claims = this.calls.call(StoreCall.CLAIM, subject,
-							() -> this.store.claimAllInTransaction(claimed, false));
+					List<Claim> claims = this.engine.calls()
+						.call(StoreCall.CLAIM, subject, () -> this.store.claimAllInTransaction(claimed, false));
 					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
 						throw Transactions.lost(false, subject, null);
 					}
@@ -364,8 +361,8 @@ final class TransactionalBatch<T> {
 		}
 		Failure failure = this.run.failure(error);
 		List<ClaimRequest> claims = failed.stream().map(this::request).toList();
-		List<Settlement> noted = this.calls.settle(StoreCall.FAIL, this.run.subject(failed),
-				() -> this.store.noteFailures(claims, failure));
+		List<Settlement> noted = this.engine.calls()
+			.settle(StoreCall.FAIL, this.run.subject(failed), () -> this.store.noteFailures(claims, failure));
 		if (noted.contains(Settlement.LOST)) {
 			throw Transactions.lost(inDoubt, this.run.subject(failed), error);
 		}

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.Threads;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
@@ -84,10 +85,9 @@ final class BlockedRecords {
 			return;
 		}
 		// The consumer must not wait for this call of the store.
-		Thread thread = new Thread(() -> logger.warn(message + owner(settings.template().store(), key)),
-				"idempotency-blocked-record");
-		thread.setDaemon(true);
-		thread.start();
+		Threads
+			.daemon("idempotency-blocked-record", () -> logger.warn(message + owner(settings.template().store(), key)))
+			.start();
 	}
 
 	private static String owner(IdempotencyStore store, IdempotencyKey key) {

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletionStage;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.Idempotent;
@@ -12,7 +13,6 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Failure;
-import dev.idempotency.template.ExceptionCauses;
 import dev.idempotency.template.Futures;
 
 /**

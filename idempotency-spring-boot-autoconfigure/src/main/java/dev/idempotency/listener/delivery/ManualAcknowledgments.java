@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
@@ -17,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Threads;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
 
 /**
@@ -59,9 +58,7 @@ public final class ManualAcknowledgments implements SmartLifecycle {
 
 	private synchronized void startTask() {
 		if (this.executor == null) {
-			CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-acknowledgments-");
-			threads.setDaemon(true);
-			this.executor = Executors.newSingleThreadScheduledExecutor(threads);
+			this.executor = Threads.scheduler("acknowledgments");
 			this.executor.scheduleWithFixedDelay(() -> entries().forEach(ManualAcknowledgments::update), 1, 1,
 					TimeUnit.SECONDS);
 		}

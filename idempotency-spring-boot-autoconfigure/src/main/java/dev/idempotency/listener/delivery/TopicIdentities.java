@@ -90,7 +90,7 @@ public final class TopicIdentities implements Function<ConsumerRecord<?, ?>, Off
 	public OffsetPosition apply(ConsumerRecord<?, ?> record) {
 		TopicPartition partition = Coordinates.partition(record);
 		return new OffsetPosition(record.topic(), record.partition(), record.offset(),
-				new Identity(partition, this.known.get().get(partition)));
+				new Identity(this, partition, this.known.get().get(partition)));
 	}
 
 	private Known ask(TopicPartition partition) {
@@ -120,22 +120,18 @@ public final class TopicIdentities implements Function<ConsumerRecord<?, ?>, Off
 
 	/**
 	 * The identity under which one record was read.
+	 *
+	 * @param identities the identities of the container
+	 * @param partition the partition of the record
+	 * @param read the identity that was known then, {@code null} if none was
 	 */
-	private final class Identity implements TopicIdentity {
-
-		private final TopicPartition partition;
-
-		private final @Nullable Known read;
-
-		Identity(TopicPartition partition, @Nullable Known read) {
-			this.partition = partition;
-			this.read = read;
-		}
+	private record Identity(TopicIdentities identities, TopicPartition partition,
+			@Nullable Known read) implements TopicIdentity {
 
 		@Override
 		public UUID get() {
 			if (this.read == null) {
-				ask(this.partition);
+				this.identities.ask(this.partition);
 				throw new OperationInProgressException("The record of " + this.partition
 						+ " was read before the id of its topic was known, so it is read again", RETRY_AFTER);
 			}
@@ -145,9 +141,9 @@ public final class TopicIdentities implements Function<ConsumerRecord<?, ?>, Off
 		@Override
 		public void confirm() {
 			UUID id = get();
-			Known current = TopicIdentities.this.known.get().get(this.partition);
+			Known current = this.identities.known.get().get(this.partition);
 			if (current == null || !current.isConfirmed()) {
-				current = ask(this.partition);
+				current = this.identities.ask(this.partition);
 			}
 			if (!current.id().equals(id)) {
 				throw new OperationInProgressException("The topic of " + this.partition

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
-import dev.idempotency.template.ExceptionCauses;
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.template.PendingCompletion;
 
 /**

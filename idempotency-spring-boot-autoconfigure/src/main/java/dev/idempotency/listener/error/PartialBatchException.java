@@ -14,9 +14,9 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.key.Coordinates;
-import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Reports a batch that was processed in part, because records of it are blocked. In each

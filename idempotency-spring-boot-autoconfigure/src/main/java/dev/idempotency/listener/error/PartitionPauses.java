@@ -5,7 +5,6 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
@@ -17,13 +16,13 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationNotAcknowledgedException;
+import dev.idempotency.Threads;
 import dev.idempotency.listener.key.Coordinates;
 
 /**
@@ -51,19 +50,13 @@ final class PartitionPauses {
 
 	private static final TopicPartition NONE = new TopicPartition("", -1);
 
-	private final ScheduledExecutorService executor;
+	private final ScheduledExecutorService executor = Threads.scheduler("resume");
 
 	private final Set<Block> blocks = ConcurrentHashMap.newKeySet();
 
 	private final Map<String, Long> logged = new ConcurrentHashMap<>();
 
 	private final Set<String> warned = ConcurrentHashMap.newKeySet();
-
-	PartitionPauses() {
-		CustomizableThreadFactory threads = new CustomizableThreadFactory("idempotency-resume-");
-		threads.setDaemon(true);
-		this.executor = Executors.newSingleThreadScheduledExecutor(threads);
-	}
 
 	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, ConsumerRecord<?, ?> record,
 			OperationBlockedException blocked) {

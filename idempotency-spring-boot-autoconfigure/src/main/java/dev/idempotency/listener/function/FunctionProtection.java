@@ -34,6 +34,7 @@ import org.springframework.kafka.support.KafkaUtils;
 import org.springframework.messaging.Message;
 import org.springframework.util.ClassUtils;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationRejectedException;
@@ -41,7 +42,6 @@ import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.method.IdempotentAdvisor;
-import dev.idempotency.template.ExceptionCauses;
 
 /**
  * Protects function beans that are called by a listener container which no endpoint

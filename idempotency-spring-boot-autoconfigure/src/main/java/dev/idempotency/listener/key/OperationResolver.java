@@ -100,36 +100,7 @@ public final class OperationResolver {
 
 	// The index is that of the record in its batch, -1 for a single record.
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
-		return resolve(record, new RecordContext(this.expressions.parameters(), record, arguments, index));
-	}
-
-	// Whether the operation of a record can be resolved before its delivery. The
-	// arguments of the method are not known then, except for a payload that
-	// needs no conversion.
-	public boolean canResolveAhead() {
-		ListenerParameters parameters = this.expressions.parameters();
-		return this.expressions.variables()
-			.stream()
-			.allMatch((name) -> RecordExpression.VARIABLES.contains(name) || parameters.isPayloadName(name));
-	}
-
-	// Resolve a record that may be delivered next. Nothing is reported, because the
-	// record is resolved again when it is delivered.
-	public @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record) {
-		ListenerParameters parameters = this.expressions.parameters();
-		if (this.usesPayload && !parameters.isPayload(record.value())) {
-			return null;
-		}
-		try {
-			return this.silent.resolve(record, parameters.arguments(record.value()), -1).operation();
-		}
-		catch (RuntimeException ex) {
-			// The delivery reports it.
-			return null;
-		}
-	}
-
-	private Resolution resolve(ConsumerRecord<?, ?> record, RecordContext context) {
+		RecordContext context = new RecordContext(this.expressions.parameters(), record, arguments, index);
 		Origin origin = new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
 		if (isExcluded(context, origin)) {
 			return new Resolution(origin, null, true);
@@ -158,6 +129,32 @@ public final class OperationResolver {
 		}
 		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint, version, null) : null,
 				false);
+	}
+
+	// Whether the operation of a record can be resolved before its delivery. The
+	// arguments of the method are not known then, except for a payload that
+	// needs no conversion.
+	public boolean canResolveAhead() {
+		ListenerParameters parameters = this.expressions.parameters();
+		return this.expressions.variables()
+			.stream()
+			.allMatch((name) -> RecordExpression.VARIABLES.contains(name) || parameters.isPayloadName(name));
+	}
+
+	// Resolve a record that may be delivered next. Nothing is reported, because the
+	// record is resolved again when it is delivered.
+	public @Nullable IdempotentOperation resolveAhead(ConsumerRecord<?, ?> record) {
+		ListenerParameters parameters = this.expressions.parameters();
+		if (this.usesPayload && !parameters.isPayload(record.value())) {
+			return null;
+		}
+		try {
+			return this.silent.resolve(record, parameters.arguments(record.value()), -1).operation();
+		}
+		catch (RuntimeException ex) {
+			// The delivery reports it.
+			return null;
+		}
 	}
 
 	private void warn(String reason, String message, @Nullable Throwable cause) {
@@ -213,32 +210,24 @@ public final class OperationResolver {
 		String description = "The record has no usable idempotency key: " + reason + " (" + origin + "). ";
 		String action = (problem.getCause() instanceof EvaluationException) ? "Correct the expression"
 				: "Make the producer send a key";
-		switch (policy) {
-			case REJECT -> {
-				reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
-				throw new IdempotencyKeyMissingException(description + "The record is rejected. " + action,
-						problem.getCause());
-			}
-			case PROCESS -> {
-				warn(reason, description + "The record is processed without protection: neither a "
-						+ "redelivery nor a copy is recognized. " + action, problem.getCause());
-				return null;
-			}
-			case OFFSET -> {
-				warn(reason, description + "Its offset is compared with that of the last processed record "
-						+ "of its partition: a redelivery is recognized, but a copy that is sent again is not. "
-						+ action
-						+ (this.expressions.hasKey() ? ""
-								: ", or set 'onMissingKey' of @Idempotent to OFFSET if no record is sent twice"),
-						problem.getCause());
-				return null;
-			}
-			default -> {
-				warn(reason, description + "Its coordinates are used as the key: a redelivery is "
-						+ "recognized, but a copy that is sent again is not. " + action, problem.getCause());
-				return this.scope.coordinates(record);
-			}
+		if (policy == MissingKeyPolicy.REJECT) {
+			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
+			throw new IdempotencyKeyMissingException(description + "The record is rejected. " + action,
+					problem.getCause());
 		}
+		String effect = switch (policy) {
+			case PROCESS ->
+				"The record is processed without protection: neither a redelivery nor a copy is recognized. ";
+			case OFFSET -> "Its offset is compared with that of the last processed record of its partition: a "
+					+ "redelivery is recognized, but a copy that is sent again is not. ";
+			default -> "Its coordinates are used as the key: a redelivery is recognized, but a copy that is sent again "
+					+ "is not. ";
+		};
+		String alternative = (policy == MissingKeyPolicy.OFFSET && !this.expressions.hasKey())
+				? ", or set 'onMissingKey' of @Idempotent to OFFSET if no record is sent twice" : "";
+		warn(reason, description + effect + action + alternative, problem.getCause());
+		return (policy == MissingKeyPolicy.PROCESS || policy == MissingKeyPolicy.OFFSET) ? null
+				: this.scope.coordinates(record);
 	}
 
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {

@@ -22,6 +22,7 @@ import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationNotAcknowledgedException;
@@ -35,7 +36,6 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.ExceptionCauses;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.PendingCompletion;
 

@@ -2,6 +2,8 @@ package dev.idempotency.listener.setup;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.Threads;
+
 /**
  * A check that runs once on a thread of its own after all containers have started, so
  * that a slow store or broker does not delay the start.
@@ -23,8 +25,7 @@ abstract class BackgroundCheck extends StartupCheck {
 	protected final synchronized void check() {
 		Runnable check = (this.thread == null || !this.thread.isAlive()) ? prepare() : null;
 		if (check != null) {
-			this.thread = new Thread(check, this.threadName);
-			this.thread.setDaemon(true);
+			this.thread = Threads.daemon(this.threadName, check);
 			this.thread.start();
 		}
 	}

@@ -28,6 +28,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.backoff.BackOffExecution;
 import org.springframework.util.backoff.ExponentialBackOff;
 
+import dev.idempotency.Threads;
 import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.listener.delivery.ManualAcknowledgments;
 import dev.idempotency.listener.delivery.ProtectedListeners;
@@ -123,7 +124,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 					+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
 					+ "because a blocked record would be lost otherwise");
 		}
-		consumer.stop(() -> run("idempotency-restart", () -> restart(container, consumer)));
+		consumer.stop(() -> Threads.daemon("idempotency-restart", () -> restart(container, consumer)).start());
 	}
 
 	// A consumer polls only while its container is running, so this one never polls.
@@ -134,8 +135,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		consumer.stop(() -> {
 		});
 		// The thread that starts the container holds its lock until all consumers start.
-		run("idempotency-stop", () -> container.stop(() -> {
-		}));
+		Threads.daemon("idempotency-stop", () -> container.stop(() -> {
+		})).start();
 	}
 
 	// Without a restart, the container would keep running and the partitions of this
@@ -177,12 +178,6 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		return container == consumer
 				|| (container.isRunning() && (!(container instanceof ConcurrentMessageListenerContainer<?, ?> parent)
 						|| parent.getContainers().contains(consumer)));
-	}
-
-	private static void run(String name, Runnable action) {
-		Thread thread = new Thread(action, name);
-		thread.setDaemon(true);
-		thread.start();
 	}
 
 	// The consumer must not poll before the verification.

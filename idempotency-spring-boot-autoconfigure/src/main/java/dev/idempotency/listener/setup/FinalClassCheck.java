@@ -19,15 +19,11 @@ import dev.idempotency.listener.method.IdempotentAdvisor;
 /**
  * Rejects final classes with idempotent methods with an explanation, before Spring fails
  * to create their proxy. In Kotlin, classes are final by default.
+ *
+ * @param beanFactory the beans of the application
  */
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-final class FinalClassCheck implements BeanPostProcessor {
-
-	private final BeanFactory beanFactory;
-
-	FinalClassCheck(BeanFactory beanFactory) {
-		this.beanFactory = beanFactory;
-	}
+record FinalClassCheck(BeanFactory beanFactory) implements BeanPostProcessor {
 
 	@Override
 	public Object postProcessBeforeInitialization(Object bean, String beanName) {

@@ -2,14 +2,14 @@ package dev.idempotency.listener.setup;
 
 import org.springframework.context.SmartLifecycle;
 
+import dev.idempotency.SimpleLifecycle;
+
 /**
  * A check that runs once when the application starts.
  */
-public abstract class StartupCheck implements SmartLifecycle {
+public abstract class StartupCheck extends SimpleLifecycle implements SmartLifecycle {
 
 	private final int phase;
-
-	private volatile boolean running;
 
 	protected StartupCheck(int phase) {
 		this.phase = phase;
@@ -20,17 +20,7 @@ public abstract class StartupCheck implements SmartLifecycle {
 	@Override
 	public void start() {
 		check();
-		this.running = true;
-	}
-
-	@Override
-	public void stop() {
-		this.running = false;
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.running;
+		super.start();
 	}
 
 	@Override

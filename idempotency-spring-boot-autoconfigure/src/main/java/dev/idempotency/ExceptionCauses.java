@@ -1,4 +1,4 @@
-package dev.idempotency.template;
+package dev.idempotency;
 
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
@@ -7,8 +7,6 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
-
-import dev.idempotency.Internal;
 
 /**
  * Finds exceptions among the nested causes of others.
