@@ -54,13 +54,15 @@ record PostgresDialect(Layout layout) implements Dialect {
 			  set_config('idle_in_transaction_session_timeout', :silence, true)""";
 
 	// now(), because the index cannot be used with clock_timestamp(). Only in a single
-	// table is the place of a row unique.
+	// table is the place of a row unique. An outbox may have partitions that the
+	// application has made, so that the deletion repeats the condition.
 	private static final String DELETION = """
 			WITH batch AS MATERIALIZED (
 			  SELECT %4$s FROM %1$s WHERE %2$s <= now() - :patience::bigint * interval '1 ms'
 			    AND %2$s >= coalesce(:reached::timestamptz, '-infinity')%3$s
 			  ORDER BY %2$s LIMIT :limit FOR UPDATE SKIP LOCKED),
-			gone AS (DELETE FROM %1$s WHERE %4$s = ANY (ARRAY(SELECT %4$s FROM batch)) RETURNING %2$s)
+			gone AS (DELETE FROM %1$s WHERE %4$s = ANY (ARRAY(SELECT %4$s FROM batch))
+			    AND %2$s <= now() - :patience::bigint * interval '1 ms'%3$s RETURNING %2$s)
 			SELECT count(*), max(%2$s) FROM gone""";
 
 	private static final String BACKLOG = """
