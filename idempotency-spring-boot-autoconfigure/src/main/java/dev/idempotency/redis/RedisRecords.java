@@ -54,12 +54,12 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 			throw new IllegalArgumentException(
 					"'after' is set, but Redis keeps no order of records. Call the list without 'after'");
 		}
-		Page found = scan(condition, limit + 1, null);
+		Page found = scan(condition, limit + 1L, null);
 		return new Page(found.records().stream().limit(limit).toList(),
 				found.complete() && found.records().size() <= limit, null);
 	}
 
-	private Page scan(Predicate<ScannedRecord> condition, int most, @Nullable String after) {
+	private Page scan(Predicate<ScannedRecord> condition, long most, @Nullable String after) {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
 			String next = new RecordScan(commands, this.scripts, deadline).scan(after, (scanned) -> {

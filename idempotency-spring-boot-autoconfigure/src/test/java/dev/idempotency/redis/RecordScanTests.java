@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
+import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Overview;
 import dev.idempotency.store.IdempotencyRecords.Page;
@@ -48,6 +49,23 @@ class RecordScanTests {
 			assertThat(overview.scopes()).singleElement()
 				.satisfies((scope) -> assertThat(scope.completed()).isBetween(1L, IdempotencyRecords.WINDOW + 5000L));
 			assertThat(redis.store().records().orElseThrow().failed(10, null).complete()).isFalse();
+		}
+		finally {
+			server.stop();
+		}
+	}
+
+	@Test
+	void listWithoutALimitContainsAllRecords() {
+		RedisProcess server = RedisProcess.create();
+		try (TestRedis redis = TestRedis.create(server)) {
+			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+			redis.store().claim(request);
+			redis.store().fail(request, new Failure("type", null));
+			fill(redis, redis.value(request.key()), 3000);
+			Page failed = redis.store().records().orElseThrow().failed(Integer.MAX_VALUE, null);
+			assertThat(failed.complete()).isTrue();
+			assertThat(failed.records()).hasSizeGreaterThanOrEqualTo(3001);
 		}
 		finally {
 			server.stop();
