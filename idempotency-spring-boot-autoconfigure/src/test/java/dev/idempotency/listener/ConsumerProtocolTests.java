@@ -31,7 +31,7 @@ import static org.awaitility.Awaitility.await;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConsumerProtocolTests {
 
-	private static final Duration INTERVAL = Duration.ofSeconds(3);
+	private static final Duration INTERVAL = Duration.ofSeconds(6);
 
 	private static final Duration PATIENCE = Duration.ofSeconds(30);
 

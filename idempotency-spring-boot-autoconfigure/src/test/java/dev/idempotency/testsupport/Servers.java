@@ -35,7 +35,7 @@ public final class Servers {
 
 	// The usual ten seconds are too few for a busy machine.
 	static {
-		Awaitility.setDefaultTimeout(Duration.ofSeconds(60));
+		Awaitility.setDefaultTimeout(Duration.ofSeconds(120));
 	}
 
 	private static final AtomicInteger NAMES = new AtomicInteger();

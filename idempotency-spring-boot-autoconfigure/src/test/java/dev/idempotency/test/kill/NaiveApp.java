@@ -47,7 +47,9 @@ public class NaiveApp {
 
 	static final String STARTED = "STARTED";
 
-	private static final int WORK_MILLIS = 20;
+	// Longer than the statements of a busy machine, so that a kill comes between two
+	// effects.
+	private static final int WORK_MILLIS = 40;
 
 	private final JdbcTemplate jdbc;
 

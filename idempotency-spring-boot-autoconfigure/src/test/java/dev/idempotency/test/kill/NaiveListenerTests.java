@@ -35,7 +35,7 @@ class NaiveListenerTests {
 
 	private static final int PARTITIONS = 6;
 
-	private static final int PAYMENTS = 300;
+	private static final int PAYMENTS = 200;
 
 	private static final Set<String> NAIVE = Set.of(NaiveApp.UNPROTECTED, NaiveApp.INSERT_FIRST, NaiveApp.LOOK_UP);
 
