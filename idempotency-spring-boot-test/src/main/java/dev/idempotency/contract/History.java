@@ -72,6 +72,10 @@ final class History {
 		return this.size.get();
 	}
 
+	boolean isComplete() {
+		return completions() > 0 && abandoned() > 0 && zombies() > 0;
+	}
+
 	int completions() {
 		return this.completed.size();
 	}
