@@ -93,9 +93,7 @@ final class Competition {
 		}
 	}
 
-	// On a busy machine, a slow store may not have had each kind of competition at the
-	// end
-	// of the time.
+	// On a busy machine, a slow store may need longer for each kind of competition.
 	private boolean isEnough(long end) {
 		long now = System.nanoTime();
 		return this.history.size() >= ENOUGH || (now > end && (this.history.isComplete() || now > end + PATIENCE));
