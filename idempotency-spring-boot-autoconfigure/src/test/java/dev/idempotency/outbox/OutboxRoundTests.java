@@ -162,7 +162,7 @@ class OutboxRoundTests {
 
 		private int maxBytes = Integer.MAX_VALUE;
 
-		private final Executor thread = CompletableFuture.delayedExecutor(500, TimeUnit.MILLISECONDS,
+		private final Executor thread = CompletableFuture.delayedExecutor(200, TimeUnit.MILLISECONDS,
 				Executors.newSingleThreadExecutor());
 
 		Pipeline(String... outcomes) {

@@ -61,7 +61,9 @@ final class VersionedApp implements Instance {
 	VersionedApp(Map<String, String> properties) {
 		ClassLoader own = VersionedApp.class.getClassLoader();
 		// A context takes the classes of its conditions from the loader of its thread.
-		ClassLoader before = ClassUtils.overrideThreadContextClassLoader(own);
+		Thread thread = Thread.currentThread();
+		ClassLoader before = thread.getContextClassLoader();
+		thread.setContextClassLoader(own);
 		try {
 			this.context = new AnnotationConfigApplicationContext();
 			this.context.setClassLoader(own);
@@ -70,7 +72,7 @@ final class VersionedApp implements Instance {
 			this.context.refresh();
 		}
 		finally {
-			Thread.currentThread().setContextClassLoader(before);
+			thread.setContextClassLoader(before);
 		}
 	}
 
