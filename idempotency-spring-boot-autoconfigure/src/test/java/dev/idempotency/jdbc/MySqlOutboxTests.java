@@ -57,7 +57,7 @@ class MySqlOutboxTests {
 	void create() {
 		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
 		this.store = new JdbcOutboxStore(this.database.pool(), new JdbcTransactionManager(this.database.pool()), TABLE,
-				Duration.ofSeconds(2), Duration.ofHours(1), false);
+				Duration.ofSeconds(20), Duration.ofHours(1), false);
 	}
 
 	private void send(int from, int to) {
@@ -104,7 +104,7 @@ class MySqlOutboxTests {
 			.queryTransformer((query) -> query.getQuery().replace("= 180", "= 1"))
 			.build();
 		JdbcOutboxStore frozen = new JdbcOutboxStore(impatient, new JdbcTransactionManager(impatient), TABLE,
-				Duration.ofSeconds(2), Duration.ofHours(1), false);
+				Duration.ofSeconds(20), Duration.ofHours(1), false);
 		try (OutboxStore.Claim claim = frozen.claim(200, Set.of())) {
 			assertThat(freeLanes()).isLessThan(OutboxSql.LANES);
 			await().untilAsserted(() -> assertThat(freeLanes()).isEqualTo(OutboxSql.LANES));
@@ -126,7 +126,7 @@ class MySqlOutboxTests {
 			JdbcTemplate jdbc = new JdbcTemplate(single);
 			jdbc.execute("SET SESSION idle_transaction_timeout = 7");
 			JdbcOutboxStore relay = new JdbcOutboxStore(single, new JdbcTransactionManager(single), TABLE,
-					Duration.ofSeconds(2), Duration.ofHours(1), false);
+					Duration.ofSeconds(20), Duration.ofHours(1), false);
 			try (OutboxStore.Claim claim = relay.claim(1, Set.of())) {
 				assertThat(jdbc.queryForObject("SELECT @@SESSION.idle_transaction_timeout", Integer.class))
 					.isEqualTo(180);

@@ -171,7 +171,7 @@ class MySqlSchemaTests {
 				.isThrownBy(() -> store(limited).claim(TestDatabase.request(TestDatabase.newKey())));
 			this.jdbc.execute("REVOKE SELECT ON " + OUTBOX + "_lane FROM " + user + "@localhost");
 			JdbcOutboxStore relay = new JdbcOutboxStore(limited, new JdbcTransactionManager(limited), OUTBOX,
-					Duration.ofSeconds(2), Duration.ofHours(1), false);
+					Duration.ofSeconds(20), Duration.ofHours(1), false);
 			assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> relay.claim(10, Set.of()))
 				.withMessageContaining("The relay lacks a privilege on the outbox");
 		}

@@ -48,8 +48,10 @@ class OutboxClaimTests {
 	@BeforeEach
 	void create() {
 		JdbcSchemaMigration.migrateOutbox(this.database.pool(), this.database.pool(), TABLE);
+		// Forty megabytes take a slow machine longer than an application lets a statement
+		// take.
 		this.store = new JdbcOutboxStore(this.database.pool(), new JdbcTransactionManager(this.database.pool()), TABLE,
-				Duration.ofSeconds(2), Duration.ofHours(1), false);
+				Duration.ofMinutes(1), Duration.ofHours(1), false);
 	}
 
 	private void send(int messages, int size) {

@@ -88,7 +88,7 @@ class OutboxLockTests {
 	}
 
 	private JdbcOutboxStore store(Duration retention) {
-		return new JdbcOutboxStore(this.pool, this.manager, this.table, Duration.ofSeconds(2), retention, false);
+		return new JdbcOutboxStore(this.pool, this.manager, this.table, Duration.ofSeconds(20), retention, false);
 	}
 
 	private OutboxRelay relay(JdbcOutboxStore store) {
