@@ -15,7 +15,7 @@ public final class IdempotencyFingerprintUnusableException extends OperationReje
 	 * @param reason the error of the computation; the cause of this exception keeps its
 	 * type and stack trace but not its message, which may quote the payload
 	 */
-	public IdempotencyFingerprintUnusableException(String message, RuntimeException reason) {
+	public IdempotencyFingerprintUnusableException(String message, Throwable reason) {
 		super(message, unquoted(reason));
 	}
 

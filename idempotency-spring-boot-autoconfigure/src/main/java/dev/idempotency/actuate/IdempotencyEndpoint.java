@@ -24,6 +24,7 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 import org.springframework.util.Assert;
+import org.springframework.util.StringUtils;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyResultUnreadableException;
@@ -124,6 +125,13 @@ public final class IdempotencyEndpoint {
 			@Nullable Integer limit, @Nullable String after, @Nullable String store, SecurityContext context) {
 		IdempotencyAdmin admin = admin(store);
 		boolean values = this.showValues.isShown(context, this.roles);
+		if (view.equals("record")) {
+			WebResponses.assertUnused(view, List.of("limit", "after"), limit, after);
+		}
+		else {
+			WebResponses.assertUnused(view, List.of("scope", "key", "after"), scope, key,
+					view.equals("offsets") ? after : null);
+		}
 		return switch (view) {
 			case "record" -> record(admin, key(scope, key), values);
 			case "stuck" -> stuck(admin, WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after, values);
@@ -182,6 +190,8 @@ public final class IdempotencyEndpoint {
 	 * @param createdFrom the earliest creation of the records of the selection
 	 * @param createdBefore the time before which the records of the selection were
 	 * created
+	 * @param all whether to select every record of the scope; required for
+	 * {@code evict-all} if there is no prefix and no time
 	 * @param dryRun whether to count the records of the selection only; required for
 	 * {@code evict-all}
 	 * @param limit the number of records of the selection after which to stop, 1 to
@@ -194,13 +204,16 @@ public final class IdempotencyEndpoint {
 	@WriteOperation
 	public @Nullable Object change(@Selector String action, @Nullable String scope, @Nullable String key,
 			@Nullable Boolean force, @Nullable String keyPrefix, @Nullable OffsetDateTime createdFrom,
-			@Nullable OffsetDateTime createdBefore, @Nullable Boolean dryRun, @Nullable Integer limit,
-			@Nullable String after, @Nullable String store, SecurityContext context) {
+			@Nullable OffsetDateTime createdBefore, @Nullable Boolean all, @Nullable Boolean dryRun,
+			@Nullable Integer limit, @Nullable String after, @Nullable String store, SecurityContext context) {
 		IdempotencyAdmin admin = admin(store);
 		boolean forced = Boolean.TRUE.equals(force);
 		String requestedBy = WebResponses.user(context);
 		return switch (action) {
 			case "release", "evict" -> {
+				WebResponses.assertUnused(action,
+						List.of("keyPrefix", "createdFrom", "createdBefore", "all", "dryRun", "limit", "after"),
+						keyPrefix, createdFrom, createdBefore, all, dryRun, limit, after);
 				IdempotencyKey one = key(scope, key);
 				yield new Changed(one.scope(), one.value(), action.equals("release")
 						? admin.release(one, forced, requestedBy) : admin.evict(one, forced, requestedBy));
@@ -210,6 +223,10 @@ public final class IdempotencyEndpoint {
 				Assert.isNull(key, "'key' is given for 'evict-all'. Use 'evict', or 'keyPrefix'");
 				Assert.notNull(dryRun,
 						"'dryRun' is missing. Set it to true to count the records, or to false to delete them");
+				boolean filtered = StringUtils.hasLength(keyPrefix) || createdFrom != null || createdBefore != null;
+				Assert.isTrue(filtered != Boolean.TRUE.equals(all), filtered
+						? "'all' is given beside 'keyPrefix', 'createdFrom' or 'createdBefore'. Remove one of them"
+						: "'keyPrefix', 'createdFrom' and 'createdBefore' are missing. Give one of them, or set 'all' to true to select every record of the scope");
 				Selection selection = new Selection(scope, Objects.requireNonNullElse(keyPrefix, ""),
 						(createdFrom != null) ? createdFrom.toInstant() : null,
 						(createdBefore != null) ? createdBefore.toInstant() : null);

@@ -1,6 +1,7 @@
 package dev.idempotency.actuate;
 
 import java.security.Principal;
+import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -119,6 +120,14 @@ public final class WebResponses implements OperationInvokerAdvisor {
 		Assert.isTrue(size >= min && size <= max,
 				() -> "'limit' is " + size + ". Set it to a value from " + min + " to " + max);
 		return size;
+	}
+
+	// A parameter of another view or action would be ignored without a word.
+	static void assertUnused(String operation, List<String> names, @Nullable Object... values) {
+		for (int i = 0; i < values.length; i++) {
+			String name = names.get(i);
+			Assert.isNull(values[i], () -> "'" + name + "' is not a parameter of '" + operation + "'. Remove it");
+		}
 	}
 
 	static @Nullable String user(SecurityContext context) {

@@ -70,13 +70,13 @@ class IdempotencyEndpointOperationsTests {
 
 	private static WebEndpointResponse<?> evict(IdempotencyEndpoint endpoint, @Nullable Boolean force,
 			SecurityContext context) {
-		return WebResponses
-			.of(() -> endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, null, context));
+		return WebResponses.of(() -> endpoint.change("evict", "a", "b", force, null, null, null, null, null, null, null,
+				null, context));
 	}
 
 	private static WebEndpointResponse<?> evictAll(IdempotencyEndpoint endpoint, SecurityContext context) {
-		return WebResponses.of(() -> endpoint.change("evict-all", "a", null, null, null, null, null, false, null, null,
-				null, context));
+		return WebResponses.of(() -> endpoint.change("evict-all", "a", null, null, null, null, null, true, false, null,
+				null, null, context));
 	}
 
 	@ParameterizedTest

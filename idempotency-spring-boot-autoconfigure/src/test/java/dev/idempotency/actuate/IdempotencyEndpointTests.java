@@ -252,23 +252,27 @@ class IdempotencyEndpointTests {
 		JsonNode rest = evictAll(selection + ",\"dryRun\":false,\"after\":\"" + first.path("next").asString() + "\"");
 		assertThat(rest.path("records").intValue()).isOne();
 		assertThat(rest.path("complete").booleanValue()).isTrue();
-		assertThat(evictAll(",\"dryRun\":true").path("records").intValue()).isOne();
+		assertThat(evictAll(",\"all\":true,\"dryRun\":true").path("records").intValue()).isOne();
 	}
 
 	@Test
 	void liveClaimIsEvictedWithItsScopeByForceOnly() {
 		writer.claimed(this.key);
-		assertThat(evictAll(",\"dryRun\":false").path("records").intValue()).isZero();
-		assertThat(evictAll(",\"dryRun\":false,\"force\":true").path("records").intValue()).isOne();
+		assertThat(evictAll(",\"all\":true,\"dryRun\":false").path("records").intValue()).isZero();
+		assertThat(evictAll(",\"all\":true,\"dryRun\":false,\"force\":true").path("records").intValue()).isOne();
 		assertThat(writer.store().find(this.key)).isEmpty();
 	}
 
 	@ParameterizedTest
 	@CsvSource(delimiter = ' ', value = { "release {\"key\":\"a\"}", "evict {\"scope\":\"a\"}",
 			"evict-all {\"scope\":\"a\"}", "evict-all {\"dryRun\":true}",
-			"evict-all {\"scope\":\"a\",\"key\":\"b\",\"dryRun\":true}",
-			"evict-all {\"scope\":\"a\",\"limit\":100001,\"dryRun\":true}",
-			"evict-all {\"scope\":\"a\",\"after\":\"b\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"all\":true,\"key\":\"b\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"dryRun\":false}",
+			"evict-all {\"scope\":\"a\",\"keyPrefix\":\"\",\"dryRun\":false}",
+			"evict-all {\"scope\":\"a\",\"all\":true,\"keyPrefix\":\"b\",\"dryRun\":false}",
+			"evict {\"scope\":\"a\",\"key\":\"b\",\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"all\":true,\"limit\":100001,\"dryRun\":true}",
+			"evict-all {\"scope\":\"a\",\"all\":true,\"after\":\"b\",\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"keyPrefix\":\"\\u0000\",\"dryRun\":true}",
 			"evict-all {\"scope\":\"a\",\"keyprefix\":\"b\",\"dryRun\":false}", "release {\"force\":\"maybe\"}",
 			"offsets/lower {\"scope\":\"a\"}",

@@ -241,7 +241,7 @@ public final class OperationResolver {
 			content = expression.evaluate(context);
 			return Objects.requireNonNull(this.serialization).fingerprint(content);
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | StackOverflowError | LinkageError | AssertionError ex) {
 			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
 			throw new IdempotencyFingerprintUnusableException("The fingerprint '" + expression + "' "
 					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be serialized"
@@ -253,7 +253,7 @@ public final class OperationResolver {
 
 	// The messages of exceptions of other libraries and of the application are left out,
 	// because they may quote the payload.
-	private static String describe(RuntimeException failure) {
+	private static String describe(Throwable failure) {
 		if (failure instanceof EvaluationException) {
 			return String.valueOf(failure.getMessage());
 		}

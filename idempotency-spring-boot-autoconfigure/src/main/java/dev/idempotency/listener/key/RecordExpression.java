@@ -112,7 +112,8 @@ final class RecordExpression {
 		catch (UnusableKeyException ex) {
 			throw ex;
 		}
-		catch (RuntimeException ex) {
+		catch (RuntimeException | StackOverflowError | LinkageError | AssertionError ex) {
+			// An error that a content causes would stop the container with each delivery.
 			// The message of an exception that a called method throws may quote the
 			// payload, so the failure names its type only.
 			EvaluationException failure = new EvaluationException(toString(),

@@ -5,11 +5,15 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.json.JsonParseException;
+import org.springframework.boot.json.JsonParser;
+import org.springframework.boot.json.JsonParserFactory;
 
 /**
  * Reads the headers of a record as text.
@@ -21,6 +25,12 @@ final class TextHeaders {
 
 	// Written by Debezium's outbox event router, with all headers of the outbox message.
 	private static final String ALL = "idempotency-headers";
+
+	// Names the headers that Spring wrote as JSON: values that are no text, and texts if
+	// the producer is told so.
+	private static final String JSON_TYPES = "spring_json_header_types";
+
+	private static final JsonParser JSON = JsonParserFactory.getJsonParser();
 
 	private static final char REPLACEMENT = '\uFFFD';
 
@@ -39,7 +49,26 @@ final class TextHeaders {
 			return null;
 		}
 		String text = new String(value, StandardCharsets.UTF_8);
-		return (text.indexOf(REPLACEMENT) < 0) ? text : decode(name, value);
+		if (text.indexOf(REPLACEMENT) >= 0) {
+			text = decode(name, value);
+		}
+		return text.startsWith("\"") ? unquote(headers, name, text) : text;
+	}
+
+	// The listener sees the value without its quotes.
+	private static String unquote(Headers headers, String name, String text) {
+		Header types = headers.lastHeader(JSON_TYPES);
+		if (types == null || types.value() == null) {
+			return text;
+		}
+		try {
+			List<Object> values = JSON.parseMap(new String(types.value(), StandardCharsets.UTF_8)).containsKey(name)
+					? JSON.parseList("[" + text + "]") : List.of();
+			return (values.size() == 1) ? String.valueOf(values.get(0)) : text;
+		}
+		catch (JsonParseException ex) {
+			return text;
+		}
 	}
 
 	// The replacement character stands for malformed bytes, or is part of the text.

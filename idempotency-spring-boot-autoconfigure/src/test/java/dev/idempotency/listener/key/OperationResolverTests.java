@@ -9,8 +9,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericData;
+import org.apache.avro.generic.GenericRecord;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +33,7 @@ import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.messaging.handler.annotation.Headers;
 import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.messaging.support.GenericMessage;
+import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyFingerprintUnusableException;
@@ -36,6 +42,7 @@ import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.IdempotentOperation;
@@ -49,6 +56,7 @@ import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * Tests for {@link OperationResolver}.
@@ -80,6 +88,8 @@ class OperationResolverTests {
 
 	private final ConsumerRecord<String, Object> record = record(Map.of("id", "42"));
 
+	private Serialization serialization = new TextSerialization();
+
 	private MissingKeyPolicy policy = MissingKeyPolicy.RECORD_COORDINATES;
 
 	private static ConsumerRecord<String, Object> record(@Nullable Object value) {
@@ -105,7 +115,7 @@ class OperationResolverTests {
 		OperationResolver.Settings settings = new OperationResolver.Settings("X.listen", Mode.LEASED,
 				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy);
 		return new OperationResolver(settings, expressions,
-				new ListenerScope(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), new TextSerialization(),
+				new ListenerScope(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), this.serialization,
 				new Observers(List.of(this.listener), List.of()), null);
 	}
 
@@ -351,6 +361,34 @@ class OperationResolverTests {
 			.withMessageContaining("METHOD_CALL_ON_NULL_OBJECT_NOT_ALLOWED");
 	}
 
+	// An error would stop the container, and again with each delivery after its restart.
+	@Test
+	@Tag("promise-9")
+	void recordThatIsTooDeepForItsFingerprintIsRejected() {
+		Schema schema = new Schema.Parser().parse(
+				"{\"type\":\"record\",\"name\":\"Node\",\"fields\":[{\"name\":\"next\",\"type\":[\"null\",\"Node\"]}]}");
+		GenericRecord node = null;
+		for (int i = 0; i < 400; i++) {
+			GenericRecord next = new GenericData.Record(schema);
+			next.put("next", node);
+			node = next;
+		}
+		GenericRecord deep = node;
+		header("key", "a");
+		this.serialization = new JacksonSerialization(JsonMapper.builder().build());
+		FutureTask<Resolution> resolution = new FutureTask<>(() -> resolve("fingerprinted", deep));
+		new Thread(null, resolution, "small stack", 200_000).start();
+		assertThatThrownBy(() -> resolution.get(1, TimeUnit.MINUTES))
+			.hasCauseInstanceOf(IdempotencyFingerprintUnusableException.class)
+			.hasMessageContaining("cannot be serialized: java.lang.StackOverflowError (" + ORIGIN + ")");
+	}
+
+	@Test
+	void contentThatIsTooLongForAnExpressionHasNoKey() {
+		assertThat(resolve("matching", "ab".repeat(200_000)).operation().key().value()).isEqualTo("orders-1-2@-1");
+		assertThat(this.missing).containsExactly("X.listen RECORD_COORDINATES");
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "payloadAfterOthers", "annotatedPayload", "firstOfTwo" })
 	void payloadIsFoundAmongTheParameters(String method) {
@@ -481,6 +519,10 @@ class OperationResolverTests {
 
 		@Idempotent(fingerprint = "#payload")
 		void fingerprinted(Object value) {
+		}
+
+		@Idempotent(key = "#payload matches '(a|b)*' ? #payload : 'none'")
+		void matching(String payload) {
 		}
 
 		@Idempotent(fingerprint = "#payload.trim()")

@@ -1,11 +1,17 @@
 package dev.idempotency.listener.key;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import java.util.UUID;
 
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.kafka.support.JsonKafkaHeaderMapper;
+import org.springframework.messaging.MessageHeaders;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -59,6 +65,37 @@ class TextHeadersTests {
 		this.headers.add("key", "a".getBytes(StandardCharsets.UTF_8)).add("key", "b".getBytes(StandardCharsets.UTF_8));
 		assertThatExceptionOfType(UnusableKeyException.class).isThrownBy(this::text)
 			.withMessage("the header 'key' is repeated with different values");
+	}
+
+	// Producers with Spring Kafka and with Spring Cloud Stream write such headers.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void valueThatSpringWritesAsJsonIsThatOfAPlainProducer(boolean encodeStrings) {
+		UUID uuid = UUID.randomUUID();
+		JsonKafkaHeaderMapper mapper = new JsonKafkaHeaderMapper();
+		mapper.setEncodeStrings(encodeStrings);
+		mapper.fromHeaders(new MessageHeaders(Map.of("key", uuid, "text", "pay \"ä\" 1", "number", 5L)), this.headers);
+		assertThat(this.headers.lastHeader("key").value()).startsWith((byte) '"');
+		assertThat(text()).isEqualTo(uuid.toString());
+		assertThat(TextHeaders.asMap(this.headers)).containsEntry("key", uuid.toString())
+			.containsEntry("text", "pay \"ä\" 1")
+			.containsEntry("number", "5");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "{\"other\":\"java.lang.String\"}", "{\"key\":", "[]", "" })
+	void quotesThatNoTypeDeclaresAreText(String types) {
+		this.headers.add("key", "\"a\"".getBytes(StandardCharsets.UTF_8))
+			.add("spring_json_header_types", types.getBytes(StandardCharsets.UTF_8));
+		assertThat(text()).isEqualTo("\"a\"");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "\"a", "\"a\",\"b\"", "\"a\"]" })
+	void textThatIsNoJsonIsText(String value) {
+		this.headers.add("key", value.getBytes(StandardCharsets.UTF_8))
+			.add("spring_json_header_types", "{\"key\":\"java.lang.String\"}".getBytes(StandardCharsets.UTF_8));
+		assertThat(text()).isEqualTo(value);
 	}
 
 	@Test
