@@ -1,5 +1,7 @@
 package dev.idempotency.test;
 
+import java.util.stream.Collectors;
+
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -16,6 +18,7 @@ import org.springframework.kafka.core.KafkaTemplate;
 import dev.idempotency.autoconfigure.IdempotencyKafkaAutoConfiguration;
 import dev.idempotency.autoconfigure.IdempotencyProperties;
 import dev.idempotency.producer.IdempotencyKeys;
+import dev.idempotency.reconcile.Reconciliation;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for {@link DuplicateDeliveries},
@@ -46,8 +49,12 @@ public final class IdempotencyToolsAutoConfiguration {
 	}
 
 	@Bean
-	RecordedDeliveries idempotencyTestRecordedDeliveries(KnownKeys keys) {
-		return new RecordedDeliveries(keys);
+	RecordedDeliveries idempotencyTestRecordedDeliveries(KnownKeys keys, ObjectProvider<Reconciliation> listeners) {
+		return new RecordedDeliveries(keys,
+				() -> listeners.stream()
+					.flatMap((reconciliation) -> reconciliation.listeners().stream())
+					.flatMap((listener) -> listener.names().stream())
+					.collect(Collectors.toSet()));
 	}
 
 	/**

@@ -1,8 +1,9 @@
 package dev.idempotency.test;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import dev.idempotency.IdempotencyKey;
@@ -16,6 +17,12 @@ import dev.idempotency.store.IdempotencyStore;
 final class KnownKeys {
 
 	private final Map<IdempotencyKey, IdempotencyStore> stores = new ConcurrentHashMap<>();
+
+	private final Set<IdempotencyStore> all = ConcurrentHashMap.newKeySet();
+
+	void add(IdempotencyStore store) {
+		this.all.add(store);
+	}
 
 	void add(IdempotencyKey key, IdempotencyStore store) {
 		this.stores.putIfAbsent(key, store);
@@ -39,8 +46,20 @@ final class KnownKeys {
 		return store;
 	}
 
-	Optional<IdempotencyRecord> record(IdempotencyKey key) {
-		return store(key).find(key);
+	/**
+	 * Return the records of a key in all scopes of all stores, whoever has written them.
+	 */
+	List<IdempotencyRecord> records(String value) {
+		Map<IdempotencyKey, IdempotencyRecord> found = new LinkedHashMap<>();
+		find(value).forEach((key) -> store(key).find(key).ifPresent((record) -> found.put(key, record)));
+		for (IdempotencyStore store : this.all) {
+			store.records()
+				.stream()
+				.flatMap((records) -> records.overview().scopes().stream())
+				.map((scope) -> IdempotencyKey.of(scope.name(), value))
+				.forEach((key) -> store.find(key).ifPresent((record) -> found.putIfAbsent(key, record)));
+		}
+		return List.copyOf(found.values());
 	}
 
 }

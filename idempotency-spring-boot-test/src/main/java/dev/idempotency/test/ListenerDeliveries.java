@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -30,12 +31,15 @@ public final class ListenerDeliveries implements AssertProvider<ListenerDeliveri
 
 	private final KnownKeys keys;
 
+	private final Supplier<Set<String>> listeners;
+
 	ListenerDeliveries(String listener, Predicate<String> names, Collection<HandledOperation> executions,
-			KnownKeys keys) {
+			KnownKeys keys, Supplier<Set<String>> listeners) {
 		this.listener = listener;
 		this.names = names;
 		this.executions = executions;
 		this.keys = keys;
+		this.listeners = listeners;
 	}
 
 	/**
@@ -51,27 +55,41 @@ public final class ListenerDeliveries implements AssertProvider<ListenerDeliveri
 	}
 
 	/**
-	 * Return the records of a key in the store. A listener that has finished no delivery
-	 * has no known scope yet; then those of all scopes are returned.
+	 * Return the records of a key in the store, whoever has written them. A listener that
+	 * has finished no delivery has no known scope yet; then those of all scopes are
+	 * returned.
 	 * @param key the key without its scope
 	 * @return the records, one for each scope; none for a scope whose store has forgotten
 	 * the key
 	 */
 	public List<IdempotencyRecord> records(String key) {
-		Set<String> scopes = this.executions.stream()
+		Set<String> scopes = scopes();
+		return this.keys.records(key)
+			.stream()
+			.filter((record) -> scopes.isEmpty() || scopes.contains(record.key().scope()))
+			.toList();
+	}
+
+	Set<String> scopes() {
+		return this.executions.stream()
 			.filter((execution) -> this.names.test(execution.listener()))
 			.flatMap((execution) -> Stream.ofNullable(execution.key()))
 			.map(IdempotencyKey::scope)
 			.collect(Collectors.toSet());
-		return this.keys.find(key)
-			.stream()
-			.filter((known) -> scopes.isEmpty() || scopes.contains(known.scope()))
-			.flatMap((known) -> this.keys.record(known).stream())
-			.toList();
 	}
 
+	/**
+	 * Return the names of the listeners of the context and of the other operations that
+	 * have been handled.
+	 */
 	Set<String> listeners() {
-		return this.executions.stream().map(HandledOperation::listener).collect(Collectors.toCollection(TreeSet::new));
+		Set<String> known = new TreeSet<>(this.listeners.get());
+		this.executions.forEach((execution) -> known.add(execution.listener()));
+		return known;
+	}
+
+	boolean isKnown() {
+		return listeners().stream().anyMatch(this.names);
 	}
 
 	@Override

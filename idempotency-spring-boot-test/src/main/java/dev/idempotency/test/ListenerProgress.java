@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -55,6 +56,9 @@ final class ListenerProgress implements DisposableBean {
 	private final KafkaAdmin kafka;
 
 	private final RecordedDeliveries recorded;
+
+	// The listeners of a topic when records were last sent to it.
+	private final Map<String, List<MessageListenerContainer>> receivers = new ConcurrentHashMap<>();
 
 	private @Nullable Admin admin;
 
@@ -101,6 +105,7 @@ final class ListenerProgress implements DisposableBean {
 	 * earlier might be before the first offset that the listener reads.
 	 */
 	void awaitAssigned(String topic, Duration timeout) {
+		this.receivers.put(topic, listeners(topic));
 		await(timeout).untilAsserted(() -> {
 			for (MessageListenerContainer listener : listeners(topic)) {
 				Collection<TopicPartition> assigned = listener.getAssignedPartitions();
@@ -146,7 +151,11 @@ final class ListenerProgress implements DisposableBean {
 	void awaitEnded(Collection<SentRecord> records, Duration timeout) {
 		await(timeout).untilAsserted(() -> {
 			for (String topic : topics(records)) {
-				for (MessageListenerContainer listener : listeners(topic)) {
+				for (MessageListenerContainer listener : this.receivers.getOrDefault(topic, listeners(topic))) {
+					Assert.state(listener.isRunning(), () -> "The listener '" + listener.getListenerId()
+							+ "' has stopped, so records of the topic '" + topic
+							+ "' that were sent before are not delivered to it. Find the reason in the log, or do "
+							+ "not stop it before the deliveries have ended");
 					requireEnded(listener, records.stream().filter((record) -> record.topic().equals(topic)).toList());
 				}
 			}

@@ -2,7 +2,9 @@ package dev.idempotency.test;
 
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Supplier;
 
 import org.springframework.util.ClassUtils;
 
@@ -26,8 +28,11 @@ public final class RecordedDeliveries implements OperationObserver {
 
 	private final KnownKeys keys;
 
-	RecordedDeliveries(KnownKeys keys) {
+	private final Supplier<Set<String>> listeners;
+
+	RecordedDeliveries(KnownKeys keys, Supplier<Set<String>> listeners) {
 		this.keys = keys;
+		this.listeners = listeners;
 	}
 
 	/**
@@ -37,7 +42,8 @@ public final class RecordedDeliveries implements OperationObserver {
 	 */
 	public ListenerDeliveries of(Class<?> listener) {
 		String prefix = ClassUtils.getShortName(ClassUtils.getUserClass(listener)) + '.';
-		return new ListenerDeliveries(prefix + '*', (name) -> name.startsWith(prefix), this.executions, this.keys);
+		return new ListenerDeliveries(prefix + '*', (name) -> name.startsWith(prefix), this.executions, this.keys,
+				this.listeners);
 	}
 
 	/**
@@ -47,7 +53,7 @@ public final class RecordedDeliveries implements OperationObserver {
 	 * @return the deliveries, also those that are still to come
 	 */
 	public ListenerDeliveries of(String listener) {
-		return new ListenerDeliveries(listener, listener::equals, this.executions, this.keys);
+		return new ListenerDeliveries(listener, listener::equals, this.executions, this.keys, this.listeners);
 	}
 
 	/**

@@ -172,6 +172,7 @@ public final class StoreFaults {
 	}
 
 	IdempotencyStore intercept(IdempotencyStore store) {
+		this.keys.add(store);
 		return (IdempotencyStore) proxy(store, new Interceptor(store));
 	}
 

@@ -3,8 +3,12 @@ package dev.idempotency.test.ledger;
 import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.awaitility.core.ConditionTimeoutException;
@@ -12,17 +16,23 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.FieldSource;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Import;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.support.MessageBuilder;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.test.DuplicateDeliveries;
 import dev.idempotency.test.DuplicateDeliveries.Records;
 import dev.idempotency.test.IdempotencyTest;
+import dev.idempotency.test.ListenerDeliveries;
 import dev.idempotency.test.RecordedDeliveries;
 import dev.idempotency.test.StoreFaults;
 
@@ -30,6 +40,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 /**
  * Tests for {@link DuplicateDeliveries}. A listener without protection counts what was
@@ -62,6 +73,9 @@ class DuplicateDeliveriesTests {
 
 	@Autowired
 	KafkaListenerEndpointRegistry registry;
+
+	@Autowired
+	IdempotencyStore store;
 
 	@MockitoBean
 	CardGateway gateway;
@@ -156,6 +170,66 @@ class DuplicateDeliveriesTests {
 	void unknownKeyCannotBeForgotten() {
 		assertThatIllegalArgumentException().isThrownBy(() -> this.faults.forget("typo"))
 			.withMessageContaining("no listener of this context has claimed it");
+	}
+
+	@Test
+	void listenerThatHasStoppedEndsTheWait() {
+		MessageListenerContainer stopped = this.registry.getListenerContainer("naive");
+		this.duplicates.of("payments", this.payment.id(), this.payment).send();
+		stopped.stop();
+		try {
+			assertThatIllegalStateException().isThrownBy(this.duplicates::awaitEnded)
+				.withMessageContaining("The listener 'naive' has stopped");
+		}
+		finally {
+			stopped.start();
+		}
+		this.duplicates.awaitEnded();
+		assertThat(this.naive.deliveries(this.payment)).isOne();
+	}
+
+	@Test
+	void assertionAboutAListenerThatDoesNotExistFails() {
+		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		assertThatNoListener(this.deliveries.of("LedgerListener.chrage"));
+		assertThatNoListener(this.deliveries.of(NaiveListener.class));
+	}
+
+	private void assertThatNoListener(ListenerDeliveries unknown) {
+		assertThatExceptionOfType(AssertionError.class)
+			.isThrownBy(() -> assertThat(unknown).isCompleted(this.payment.id()))
+			.withMessageContainingAll("There is no idempotent listener " + unknown, "GatewayListener.charge",
+					"LedgerListener.charge");
+		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> assertThat(unknown).isUnknown("a"));
+	}
+
+	@Test
+	void assertionAboutADeliveryThatDoesNotExistFails() {
+		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		ListenerDeliveries never = this.deliveries.of(GatewayListener.class);
+		ListenerDeliveries ledger = this.deliveries.of(LedgerListener.class);
+		List<CompletableFuture<?>> assertions = Stream
+			.<Runnable>of(() -> assertThat(never).isCompleted(this.payment.id()),
+					() -> assertThat(ledger).duplicates("typo", 0))
+			.<CompletableFuture<?>>map(CompletableFuture::runAsync)
+			.toList();
+		assertThat(assertions)
+			.allSatisfy((assertion) -> assertThatThrownBy(assertion::join).hasRootCauseInstanceOf(AssertionError.class)
+				.hasMessageContaining("no delivery of the key has ended"));
+		assertThat(ledger).isUnknown("typo");
+	}
+
+	@Test
+	void keyThatAnotherProcessHasStoredIsNotUnknown() {
+		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		String other = UUID.randomUUID().toString();
+		IdempotencyStore direct = (IdempotencyStore) Objects
+			.requireNonNull(AopProxyUtils.getSingletonTarget(this.store));
+		direct.claim(new ClaimRequest(IdempotencyKey.of("ledger/payments", other), UUID.randomUUID(), null,
+				Duration.ofMinutes(1), Duration.ofHours(1)));
+		ListenerDeliveries ledger = this.deliveries.of(LedgerListener.class);
+		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> assertThat(ledger).isUnknown(other))
+			.withMessageContaining("In the store: IN_PROGRESS in the scope 'ledger/payments'");
 	}
 
 	@Test

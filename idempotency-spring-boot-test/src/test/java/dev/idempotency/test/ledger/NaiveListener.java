@@ -15,7 +15,7 @@ class NaiveListener {
 
 	private final Map<String, AtomicInteger> deliveries = new ConcurrentHashMap<>();
 
-	@KafkaListener(topics = "payments", groupId = "naive")
+	@KafkaListener(id = "naive", topics = "payments", groupId = "naive")
 	void charge(Payment payment) {
 		this.deliveries.computeIfAbsent(payment.id(), (id) -> new AtomicInteger()).incrementAndGet();
 	}
