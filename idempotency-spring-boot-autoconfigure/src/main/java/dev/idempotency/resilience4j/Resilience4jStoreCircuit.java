@@ -19,11 +19,16 @@ import dev.idempotency.template.StoreCircuit;
  */
 public final class Resilience4jStoreCircuit implements StoreCircuit {
 
+	// Longer than a call of the store.
+	private static final Duration LONGEST_PROBE = Duration.ofMinutes(1);
+
 	private final CircuitBreaker breaker;
 
 	private final List<Consumer<State>> consumers = new CopyOnWriteArrayList<>();
 
 	private volatile State reported = State.CLOSED;
+
+	private volatile long reportedAt;
 
 	public Resilience4jStoreCircuit(CircuitBreaker breaker) {
 		this.breaker = breaker;
@@ -33,6 +38,13 @@ public final class Resilience4jStoreCircuit implements StoreCircuit {
 	public boolean tryAcquirePermission() {
 		boolean permitted = this.breaker.tryAcquirePermission();
 		reportChange();
+		if (!permitted && this.reported == State.HALF_OPEN && this.breaker.getCurrentTimestamp()
+				- this.reportedAt > this.breaker.getTimestampUnit().convert(LONGEST_PROBE)) {
+			// A probe has not ended, for example because its thread
+			// was killed. After the wait in this state, another one is sent.
+			this.breaker.transitionToOpenState();
+			reportChange();
+		}
 		return permitted;
 	}
 
@@ -68,6 +80,7 @@ public final class Resilience4jStoreCircuit implements StoreCircuit {
 	private synchronized void report() {
 		State state = state();
 		if (state != this.reported) {
+			this.reportedAt = this.breaker.getCurrentTimestamp();
 			this.reported = state;
 			this.consumers.forEach((consumer) -> consumer.accept(state));
 		}

@@ -337,8 +337,7 @@ final class Settlements implements AutoCloseable {
 				if (claim.isCompletion()) {
 					whenStarted.run();
 				}
-				this.calls.permit(operation);
-				retry(claim, false);
+				retry(claim, false, true);
 			});
 	}
 
@@ -359,8 +358,7 @@ final class Settlements implements AutoCloseable {
 		for (OwnedClaim claim : this.pending.values()) {
 			// One of them may be the probe of the circuit breaker. A claim that cannot be
 			// settled now does not delay the others, unless the store is unavailable.
-			if (claim.isRetryDue() && (this.calls.isPermitted() || storeAnswers)
-					&& !retryQuietly(claim, storeAnswers)) {
+			if (claim.isRetryDue() && !retryQuietly(claim, storeAnswers, !storeAnswers)) {
 				return;
 			}
 		}
@@ -378,16 +376,16 @@ final class Settlements implements AutoCloseable {
 					|| (unavailable >= SILENT_CALLS && now - answered > SILENCE.toNanos())) {
 				return;
 			}
-			boolean available = retryQuietly(claim, false);
+			boolean available = retryQuietly(claim, false, false);
 			unavailable = available ? 0 : unavailable + 1;
 			answered = available ? System.nanoTime() : answered;
 		}
 	}
 
 	// Returns whether the store was available.
-	private boolean retryQuietly(OwnedClaim claim, boolean storeAnswers) {
+	private boolean retryQuietly(OwnedClaim claim, boolean storeAnswers, boolean asProbe) {
 		try {
-			retry(claim, storeAnswers);
+			retry(claim, storeAnswers, asProbe);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			logger.debug("The store is unavailable; the settlement is still pending: " + claim, ex);
@@ -403,7 +401,8 @@ final class Settlements implements AutoCloseable {
 		return true;
 	}
 
-	private void retry(OwnedClaim claim, boolean storeAnswers) {
+	// As a probe, the retry needs a permission of the circuit breaker.
+	private void retry(OwnedClaim claim, boolean storeAnswers, boolean asProbe) {
 		Settlement settlement;
 		// A redelivery and the retry thread must not send the same settlement.
 		claim.lock().lock();
@@ -411,13 +410,10 @@ final class Settlements implements AutoCloseable {
 			if (!this.pending.containsKey(claim.token())) {
 				return;
 			}
-			settlement = sendOrRestore(claim.ending(), claim.operation(), List.of(claim)).get(0);
-			this.pending.remove(claim.token(), claim);
-		}
-		catch (OperationBlockedException | Error ex) {
-			claim.retryFailed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
-			this.unavailable.set(true);
-			throw ex;
+			if (asProbe) {
+				this.calls.permit(claim.operation());
+			}
+			settlement = sendAgain(claim, storeAnswers);
 		}
 		finally {
 			claim.lock().unlock();
@@ -439,6 +435,19 @@ final class Settlements implements AutoCloseable {
 			logger.error("A pending settlement could not be recorded: " + claim
 					+ ". Another owner has taken the key over" + (claim.isCompletion()
 							? ", so the operation may take effect twice. Compare the effects of this key" : ""));
+		}
+	}
+
+	private Settlement sendAgain(OwnedClaim claim, boolean storeAnswers) {
+		try {
+			Settlement settlement = sendOrRestore(claim.ending(), claim.operation(), List.of(claim)).get(0);
+			this.pending.remove(claim.token(), claim);
+			return settlement;
+		}
+		catch (OperationBlockedException | Error ex) {
+			claim.retryFailed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
+			this.unavailable.set(true);
+			throw ex;
 		}
 	}
 

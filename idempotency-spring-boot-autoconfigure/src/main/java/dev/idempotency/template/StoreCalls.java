@@ -157,8 +157,8 @@ final class StoreCalls {
 	}
 
 	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
-		this.observers.store((observer) -> observer.storeFailed(this.store, error));
 		this.circuit.onError(duration, error);
+		this.observers.store((observer) -> observer.storeFailed(this.store, error));
 		logOutage(error);
 	}
 

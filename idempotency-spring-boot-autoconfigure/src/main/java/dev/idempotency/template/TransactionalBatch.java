@@ -115,8 +115,11 @@ final class TransactionalBatch<T> {
 			Assert.state(transaction.isNewTransaction(), JOINED);
 			return transaction;
 		}
-		this.engine.calls().permit(subject);
-		TransactionStatus transaction = begin(subject);
+		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
+		if (!transaction.isNewTransaction()) {
+			this.engine.calls().releasePermission();
+			throw new IllegalStateException(JOINED);
+		}
 		this.requests.clear();
 		List<Integer> positioned = new ArrayList<>();
 		for (int index : unanswered) {
@@ -188,12 +191,7 @@ final class TransactionalBatch<T> {
 	}
 
 	private TransactionStatus begin(Object subject) {
-		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
-		if (!transaction.isNewTransaction()) {
-			this.engine.calls().releasePermission();
-			throw new IllegalStateException(JOINED);
-		}
-		return transaction;
+		return this.transactions.begin(subject, this.boundary.definition());
 	}
 
 	private boolean run(List<Integer> due, TransactionStatus transaction) {

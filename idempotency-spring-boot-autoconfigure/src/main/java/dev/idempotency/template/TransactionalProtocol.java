@@ -80,8 +80,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		}
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
-		this.calls.permit(operation);
-		TransactionStatus transaction = this.transactions.begin(operation, definition);
+		TransactionStatus transaction = this.transactions.beginFirst(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		// A key with versions has a record as a rule.
 		Claim claim;
@@ -121,8 +120,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		IdempotentOperation operation = invocation.operation();
 		this.offsets.requireSupported();
 		OffsetMark mark = position.mark(operation.key().scope());
-		this.calls.permit(operation);
-		TransactionStatus transaction = this.transactions.begin(operation, boundary.definition());
+		TransactionStatus transaction = this.transactions.beginFirst(operation, boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		long previous = this.transactions.orRollback(transaction, () -> this.offsets.raise(operation, mark, joined));
 		if (previous < mark.offset()) {

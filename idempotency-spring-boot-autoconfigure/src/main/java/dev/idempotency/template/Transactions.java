@@ -39,20 +39,34 @@ final class Transactions {
 		this.manager = manager;
 	}
 
-	// Begin or join a transaction, with the permission of the circuit breaker.
+	// Begin or join the first transaction of a delivery, with a permission of the circuit
+	// breaker. A call of the store must follow.
+	TransactionStatus beginFirst(Object subject, TransactionDefinition definition) {
+		this.calls.permit(subject);
+		try {
+			return begin(subject, definition);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			throw ex;
+		}
+		catch (RuntimeException | Error ex) {
+			this.calls.releasePermission();
+			throw ex;
+		}
+	}
+
 	TransactionStatus begin(Object subject, TransactionDefinition definition) {
 		long start = System.nanoTime();
 		try {
 			return this.manager.getTransaction(definition);
 		}
-		catch (RuntimeException | Error ex) {
-			if (ex instanceof TransactionException && !(ex instanceof TransactionUsageException)) {
-				IdempotencyStoreUnavailableException unavailable = notBegun(subject, ex);
-				this.calls.failed(unavailable, Duration.ofNanos(System.nanoTime() - start));
-				throw unavailable;
-			}
-			this.calls.releasePermission();
+		catch (TransactionUsageException ex) {
 			throw ex;
+		}
+		catch (TransactionException ex) {
+			IdempotencyStoreUnavailableException unavailable = notBegun(subject, ex);
+			this.calls.failed(unavailable, Duration.ofNanos(System.nanoTime() - start));
+			throw unavailable;
 		}
 	}
 

@@ -3,6 +3,7 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.github.resilience4j.circuitbreaker.CircuitBreaker;
@@ -56,13 +57,7 @@ class StoreCircuitTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
-	private final CircuitBreaker breaker = CircuitBreaker.of("store",
-			CircuitBreakerConfig.custom()
-				.slidingWindowSize(10)
-				.minimumNumberOfCalls(5)
-				.waitDurationInOpenState(Duration.ofMillis(500))
-				.permittedNumberOfCallsInHalfOpenState(1)
-				.build());
+	private CircuitBreaker breaker = breaker(1);
 
 	private final RecordingObserver listener = new RecordingObserver();
 
@@ -73,6 +68,16 @@ class StoreCircuitTests {
 	private IdempotencyTemplate template;
 
 	private TestDatabase dead;
+
+	private static CircuitBreaker breaker(int probes) {
+		return CircuitBreaker.of("store",
+				CircuitBreakerConfig.custom()
+					.slidingWindowSize(10)
+					.minimumNumberOfCalls(5)
+					.waitDurationInOpenState(Duration.ofMillis(500))
+					.permittedNumberOfCallsInHalfOpenState(probes)
+					.build());
+	}
 
 	@AfterEach
 	void close() {
@@ -319,6 +324,58 @@ class StoreCircuitTests {
 		assertThat(this.store.completions()).hasSize(calls);
 	}
 
+	// The store answers, and two redeliveries of one record have arrived at its pending
+	// completion: the second one finds nothing to do.
+	@Test
+	void redeliveryWhoseCompletionAnotherThreadHasRecordedUsesNoPermission() throws Exception {
+		this.breaker = breaker(2);
+		IdempotencyTemplate template = template(this.store, null, false);
+		IdempotentOperation operation = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
+		this.store.fail(StoreCall.COMPLETE);
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> template.execute(operation, ResultCodec.none(), () -> null));
+		this.store.recover();
+		CountDownLatch probing = new CountDownLatch(1);
+		CountDownLatch secondWaits = new CountDownLatch(1);
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			probing.countDown();
+			awaitUninterrupted(secondWaits);
+		});
+		this.breaker.transitionToOpenState();
+		this.breaker.transitionToHalfOpenState();
+		Thread first = redeliver(template, operation);
+		probing.await();
+		Thread second = redeliver(template, operation);
+		await().until(() -> second.getState() == Thread.State.WAITING);
+		secondWaits.countDown();
+		first.join();
+		second.join();
+		run(template, Mode.LEASED);
+		assertThat(this.breaker.getState()).isEqualTo(CircuitBreaker.State.CLOSED);
+	}
+
+	private static void awaitUninterrupted(CountDownLatch latch) {
+		try {
+			latch.await();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	private static Thread redeliver(IdempotencyTemplate template, IdempotentOperation operation) {
+		Thread consumer = new Thread(() -> {
+			try {
+				template.execute(operation, ResultCodec.none(), () -> null);
+			}
+			catch (IdempotencyStoreUnavailableException ex) {
+				// Other probes of the half-open circuit are in progress.
+			}
+		});
+		consumer.start();
+		return consumer;
+	}
+
 	@Test
 	void errorOfATransactionManagerReleasesTheProbe() {
 		JdbcTransactionManager failing = new JdbcTransactionManager(database.pool());
@@ -336,6 +393,34 @@ class StoreCircuitTests {
 		for (int i = 0; i < 3; i++) {
 			assertThatExceptionOfType(IllegalStateException.class).isThrownBy(() -> run(template, Mode.TRANSACTIONAL));
 		}
+	}
+
+	// The first transaction, which finds a record, has used the permission.
+	@Test
+	void errorOfATransactionManagerInAFurtherTransactionReleasesNothing() {
+		IdempotentOperation completed = TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL);
+		AtomicInteger begun = new AtomicInteger();
+		JdbcTransactionManager failing = new JdbcTransactionManager(database.pool());
+		failing.addListener(new TransactionExecutionListener() {
+
+			@Override
+			public void beforeBegin(TransactionExecution transaction) {
+				if (begun.incrementAndGet() == 3) {
+					throw new IllegalStateException("The application's own");
+				}
+			}
+
+		});
+		this.breaker = breaker(2);
+		IdempotencyTemplate template = template(database.store(), failing, false);
+		template.execute(completed, ResultCodec.none(), () -> null);
+		this.breaker.transitionToOpenState();
+		this.breaker.transitionToHalfOpenState();
+		assertThatExceptionOfType(IllegalStateException.class)
+			.isThrownBy(() -> template.execute(completed, ResultCodec.none(), () -> null));
+		assertThat(begun).hasValue(3);
+		assertThat(this.breaker.tryAcquirePermission()).isTrue();
+		assertThat(this.breaker.tryAcquirePermission()).isFalse();
 	}
 
 	@Test
