@@ -22,16 +22,19 @@ abstract class Catalog {
 
 	private final String columns;
 
+	private final String uniqueColumns;
+
 	private final String identity;
 
 	private final ValueTypes types;
 
 	// Create the catalog with the folder on the class path that contains the migrations
-	// of the records, and the statements that read columns and the identity of the
-	// database, which all its connections share.
-	Catalog(String migrations, String columns, String identity, ValueTypes types) {
+	// of the records, and the statements that read columns, the columns that are unique
+	// alone, and the identity of the database, which all its connections share.
+	Catalog(String migrations, String columns, String uniqueColumns, String identity, ValueTypes types) {
 		this.migrations = migrations;
 		this.columns = columns;
+		this.uniqueColumns = uniqueColumns;
 		this.identity = identity;
 		this.types = types;
 	}
@@ -60,6 +63,14 @@ abstract class Catalog {
 				.put(column, new FoundColumn(column, row.getString(3), row.getBoolean(4), row.getBoolean(5)));
 		});
 		return found;
+	}
+
+	// Whether the database refuses a second row with the same value of the column.
+	final boolean isUnique(Connection connection, TableName table, RequiredTable required) throws SQLException {
+		return ask(connection, this.uniqueColumns,
+				Parameters.of("schema", table.schemaName())
+					.with("name", required.name())
+					.with("column", required.identity())) != null;
 	}
 
 	final String migrations() {

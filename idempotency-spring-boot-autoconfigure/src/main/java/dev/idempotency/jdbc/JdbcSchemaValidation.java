@@ -136,6 +136,13 @@ public final class JdbcSchemaValidation {
 				throw unusable(main, table, problems, "Alter it to match the scripts in '" + scripts
 						+ "'. Set 'idempotency.jdbc.schema' to 'migrate' to run those that have not been run.");
 			}
+			if (table.isIdentified() && !catalog.isUnique(connection, database.table(), table)) {
+				throw unusable(main, table,
+						"its column '" + table.identity()
+								+ "' has no unique index of its own, so that every copy of a record would be processed",
+						"Create it as the scripts in '" + scripts
+								+ "' do, after the rows with equal values are deleted.");
+			}
 		}
 	}
 

@@ -24,6 +24,11 @@ final class MySqlCatalog extends Catalog {
 			  COLUMN_DEFAULT IS NOT NULL OR EXTRA LIKE '%auto_increment%' OR EXTRA LIKE '%GENERATED%'
 			FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = :schema AND JSON_CONTAINS(:names, JSON_QUOTE(LOWER(TABLE_NAME)))""";
 
+	private static final String UNIQUE = """
+			SELECT 1 FROM information_schema.STATISTICS
+			WHERE TABLE_SCHEMA = :schema AND LOWER(TABLE_NAME) = :name AND NON_UNIQUE = 0 GROUP BY INDEX_NAME
+			HAVING COUNT(*) = 1 AND LOWER(MAX(COLUMN_NAME)) = :column AND MAX(SUB_PART) IS NULL LIMIT 1""";
+
 	private static final String ENGINE = """
 			SELECT ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name""";
 
@@ -38,8 +43,8 @@ final class MySqlCatalog extends Catalog {
 	private final boolean mariaDb;
 
 	MySqlCatalog(boolean mariaDb) {
-		super("dev/idempotency/jdbc/mysql", COLUMNS, "SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, DATABASE())",
-				MySqlTypes.INSTANCE);
+		super("dev/idempotency/jdbc/mysql", COLUMNS, UNIQUE,
+				"SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, DATABASE())", MySqlTypes.INSTANCE);
 		this.mariaDb = mariaDb;
 	}
 

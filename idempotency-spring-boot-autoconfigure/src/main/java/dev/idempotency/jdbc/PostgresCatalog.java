@@ -31,6 +31,18 @@ final class PostgresCatalog extends Catalog {
 			WHERE n.nspname = :schema AND c.relname = ANY (:names) AND c.relkind IN ('r', 'p', 'v', 'f')
 			  AND a.attnum > 0 AND NOT a.attisdropped""";
 
+	// A partitioned table needs the index on each partition: a function looks for a key
+	// in all of them.
+	private static final String UNIQUE = """
+			SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = :schema AND c.relname = :name AND NOT EXISTS (
+			  SELECT FROM (SELECT c.oid WHERE c.relkind <> 'p'
+			    UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = c.oid AND c.relkind = 'p') AS part(oid)
+			  WHERE NOT EXISTS (SELECT FROM pg_index i
+			    JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+			    WHERE i.indrelid = part.oid AND i.indisunique AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL
+			      AND i.indnkeyatts = 1 AND a.attname = :column))""";
+
 	// Each row is a part of the message and the statement that grants the privilege.
 	// A privilege on any column is enough: the administrator has chosen the columns.
 	private static final String PRIVILEGES = """
@@ -92,8 +104,8 @@ final class PostgresCatalog extends Catalog {
 	private final Layout layout;
 
 	PostgresCatalog(Layout layout) {
-		super((layout == Layout.PARTITIONED) ? PARTITIONED : "dev/idempotency/jdbc/postgresql", COLUMNS, DATABASE,
-				ValueTypes.STANDARD);
+		super((layout == Layout.PARTITIONED) ? PARTITIONED : "dev/idempotency/jdbc/postgresql", COLUMNS, UNIQUE,
+				DATABASE, ValueTypes.STANDARD);
 		this.layout = layout;
 	}
 

@@ -89,6 +89,17 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 						onlySends ? List.of("SELECT") : List.of("SELECT", "UPDATE")));
 	}
 
+	// The column whose values must be unique. The first insert of a value owns its key.
+	String identity() {
+		return this.columns.get(0).name();
+	}
+
+	// Nothing refers to a message by its id alone, and an application may partition
+	// the table of its outbox.
+	boolean isIdentified() {
+		return this.columns != MESSAGE;
+	}
+
 	// The reasons why statements would fail.
 	String problems(Map<String, FoundColumn> found, Function<Type, String> names) {
 		Map<String, FoundColumn> additional = new TreeMap<>(found);

@@ -84,6 +84,17 @@ class H2SchemaTests {
 	}
 
 	@Test
+	@Tag("promise-1")
+	void tableWithoutItsUniqueIndexIsRefused() {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
+			claim(pool, "records");
+			new JdbcTemplate(pool).execute("ALTER TABLE records DROP CONSTRAINT records_pk");
+			assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> claim(pool, "records"))
+				.withMessageContaining("its column 'id' has no unique index of its own");
+		}
+	}
+
+	@Test
 	@Tag("promise-12")
 	void tableOfAnotherProgramIsRefused() {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {

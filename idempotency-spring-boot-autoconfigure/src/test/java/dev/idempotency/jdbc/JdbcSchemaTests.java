@@ -133,6 +133,10 @@ class JdbcSchemaTests {
 					ALTER TABLE records ALTER COLUMN token SET NOT NULL           | its column 'token' must not be NOT NULL
 					ALTER TABLE records ADD COLUMN tenant text NOT NULL           | its additional column 'tenant' is NOT NULL and has no default
 					ALTER TABLE records DROP COLUMN fence                         | its column 'fence' is missing
+					ALTER TABLE records DROP CONSTRAINT records_pk | its column 'id' has no unique index of its own, so that every copy of a record would be processed
+					ALTER TABLE records DROP CONSTRAINT records_pk, ADD PRIMARY KEY (id, expires_at) | its column 'id' has no unique index of its own, so that every copy of a record would be processed
+					ALTER TABLE records DROP CONSTRAINT records_pk; CREATE UNIQUE INDEX ON records (id) WHERE state = 'C' | its column 'id' has no unique index of its own, so that every copy of a record would be processed
+					ALTER TABLE records DROP CONSTRAINT records_pk, ADD UNIQUE (id) DEFERRABLE | its column 'id' has no unique index of its own, so that every copy of a record would be processed
 					""")
 	@Tag("promise-12")
 	void tableThatCannotStoreARecordIsInvalid(String change, String problem) {
@@ -151,6 +155,7 @@ class JdbcSchemaTests {
 					ALTER TABLE box ALTER COLUMN payload SET NOT NULL             | its column 'payload' must not be NOT NULL
 					ALTER TABLE box_lane ALTER COLUMN lane TYPE integer           | its column 'lane' is of the type integer instead of smallint
 					DROP TABLE box_lane                                           | it does not exist
+					ALTER TABLE box_lane DROP CONSTRAINT box_lane_pk | its column 'lane' has no unique index of its own, so that every copy of a record would be processed
 					""")
 	@Tag("promise-12")
 	void outboxThatCannotStoreAMessageIsInvalid(String change, String problem) {

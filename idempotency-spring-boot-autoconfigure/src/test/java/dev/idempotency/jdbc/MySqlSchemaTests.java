@@ -106,7 +106,9 @@ class MySqlSchemaTests {
 	@CsvSource(delimiter = '|', value = {
 			"MODIFY expires_at DATETIME NOT NULL | of the type datetime instead of datetime(6)",
 			"MODIFY id CHAR(36) NOT NULL | of the type char instead of binary(16)",
-			"DROP COLUMN completed_at | is missing",
+			"DROP COLUMN completed_at | is missing", "DROP PRIMARY KEY | its column 'id' has no unique index",
+			"DROP PRIMARY KEY, ADD PRIMARY KEY (id, expires_at) | its column 'id' has no unique index",
+			"DROP PRIMARY KEY, ADD UNIQUE (id(8)) | its column 'id' has no unique index",
 			"ADD COLUMN tenant INTEGER NOT NULL | is NOT NULL and has no default",
 			"MODIFY scope VARCHAR(512) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci NOT NULL | different keys are equal",
 			"ENGINE = MyISAM | storage engine MyISAM" })

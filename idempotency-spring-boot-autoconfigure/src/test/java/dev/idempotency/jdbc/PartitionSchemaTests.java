@@ -164,6 +164,18 @@ class PartitionSchemaTests {
 			.withMessageContaining("lacks the functions records_drop_dead.");
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "records_p2 DROP CONSTRAINT records_p2_pkey",
+			"records_period DROP CONSTRAINT records_period_pkey", "records_offset DROP CONSTRAINT records_offset_pk" })
+	@Tag("promise-1")
+	void tableWithoutItsUniqueIndexIsRefused(String change) {
+		migrate(Layout.PARTITIONED);
+		this.jdbc.execute("ALTER TABLE " + change);
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, TABLE, Layout.PARTITIONED, false))
+			.withMessageContaining("has no unique index of its own");
+	}
+
 	@Test
 	@Tag("promise-12")
 	void partitionedLayoutIsRefusedOnH2() {
