@@ -16,9 +16,10 @@ import org.springframework.boot.test.web.server.LocalServerPort;
 import org.springframework.jdbc.core.simple.JdbcClient;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.test.AutoConfigureIdempotencyTools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
@@ -28,6 +29,7 @@ import static org.awaitility.Awaitility.await;
  * Tests for the page in a browser. They are skipped when no browser is installed.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
+@AutoConfigureIdempotencyTools
 class KeysPageTests {
 
 	@LocalServerPort

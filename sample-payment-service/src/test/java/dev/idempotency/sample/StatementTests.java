@@ -10,12 +10,15 @@ import org.springframework.boot.test.web.server.LocalServerPort;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import tools.jackson.databind.JsonNode;
 
+import dev.idempotency.test.AutoConfigureIdempotencyTools;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for the event of a charge and the statement of its account.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
+@AutoConfigureIdempotencyTools
 class StatementTests {
 
 	@LocalServerPort

@@ -22,8 +22,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * The tests that every idempotent listener should have, with the whole application. The
  * page {@code docs/testing.md} explains them.
  */
-@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS,
-		properties = "spring.application.name=duplicate-tests")
+@SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
 @AutoConfigureIdempotencyTools
 class DuplicateTests {
 

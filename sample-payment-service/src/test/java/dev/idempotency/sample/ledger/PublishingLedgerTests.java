@@ -12,6 +12,7 @@ import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.sample.payment.PaymentCommand;
+import dev.idempotency.test.AutoConfigureIdempotencyTools;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -19,6 +20,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests for {@link PublishingLedger}.
  */
 @SpringBootTest(webEnvironment = WebEnvironment.RANDOM_PORT, useMainMethod = UseMainMethod.ALWAYS)
+@AutoConfigureIdempotencyTools
 class PublishingLedgerTests {
 
 	@Autowired
