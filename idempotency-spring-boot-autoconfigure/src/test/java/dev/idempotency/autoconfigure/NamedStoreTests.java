@@ -134,9 +134,8 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-3")
 	void storesShareNoCache() {
-		this.both
-			.withPropertyValues("idempotency.store.type=in-memory", "idempotency.stores.other.type=in-memory",
-					"idempotency.cache.enabled=true")
+		Contexts.inMemory()
+			.withPropertyValues("idempotency.stores.other.type=in-memory", "idempotency.cache.enabled=true")
 			.run((context) -> {
 				IdempotencyTemplate first = context.getBean(IdempotencyTemplate.class);
 				IdempotencyTemplate other = context.getBean("otherIdempotencyTemplate", IdempotencyTemplate.class);
@@ -150,8 +149,7 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void unknownStoreOfAListenerIsRefused() {
-		FailureAnalysis analysis = Contexts
-			.failure(this.both.withPropertyValues(JDBC).withUserConfiguration(TwoListeners.class));
+		FailureAnalysis analysis = Contexts.failure(Contexts.inMemory().withUserConfiguration(TwoListeners.class));
 		assertThat(analysis.getDescription())
 			.isEqualTo("The idempotent listener NamedStoreTests.TwoListeners.call uses "
 					+ "the store 'gateway', which does not exist.");
@@ -160,17 +158,24 @@ class NamedStoreTests {
 
 	@Test
 	void listenerUsesATemplateOfTheApplication() {
-		this.both.withPropertyValues(JDBC)
+		Contexts.inMemory()
 			.withUserConfiguration(OwnTemplate.class, TwoListeners.class)
 			.run((context) -> assertThat(context).hasNotFailed());
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "idempotency.stores.default.type", "idempotency.stores.[a b].type",
-			"idempotency.stores.jdbc.type" })
+	@ValueSource(strings = { "idempotency.stores.default.type", "idempotency.stores.[a b].type" })
 	@Tag("promise-12")
 	void unusableNameIsRefused(String property) {
-		FailureAnalysis analysis = Contexts.failure(this.both.withPropertyValues(JDBC, property + "=redis"));
+		FailureAnalysis analysis = Contexts.failure(Contexts.inMemory().withPropertyValues(property + "=redis"));
+		assertThat(analysis.getDescription()).startsWith("'idempotency.stores' contains the name '");
+	}
+
+	@Test
+	@Tag("promise-12")
+	void nameOfTheDefaultStoreIsRefused() {
+		FailureAnalysis analysis = Contexts
+			.failure(this.both.withPropertyValues(JDBC, "idempotency.stores.jdbc.type=redis"));
 		assertThat(analysis.getDescription()).startsWith("'idempotency.stores' contains the name '");
 	}
 
@@ -178,17 +183,17 @@ class NamedStoreTests {
 	@Tag("promise-12")
 	void unknownTypeIsRefused() {
 		FailureAnalysis analysis = Contexts
-			.failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.type=mongo"));
+			.failure(Contexts.inMemory().withPropertyValues("idempotency.stores.other.type=mongo"));
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.stores.other.type' is 'mongo', but there is no such type of store.");
-		assertThat(analysis.getAction()).contains("jdbc, redis");
+		assertThat(analysis.getAction()).contains("in-memory");
 	}
 
 	@Test
 	@Tag("promise-12")
 	void storeWithUnknownPropertiesIsRefused() {
 		FailureAnalysis analysis = Contexts
-			.failure(this.both.withPropertyValues(JDBC, "idempotency.stores.other.typ=redis"));
+			.failure(Contexts.inMemory().withPropertyValues("idempotency.stores.other.typ=redis"));
 		assertThat(analysis.getDescription()).isEqualTo("'idempotency.stores.other' contains no property of a store.");
 	}
 
@@ -255,8 +260,8 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void namesThatAnEnvironmentVariableCannotDistinguishAreRefused() {
-		FailureAnalysis analysis = Contexts.failure(this.both.withPropertyValues(JDBC,
-				"idempotency.stores.old-keys.type=redis", "idempotency.stores.oldkeys.timeout=1s"));
+		FailureAnalysis analysis = Contexts.failure(Contexts.inMemory()
+			.withPropertyValues("idempotency.stores.old-keys.type=redis", "idempotency.stores.oldkeys.timeout=1s"));
 		assertThat(analysis.getDescription()).contains("differ by hyphens or case only");
 	}
 
@@ -273,9 +278,9 @@ class NamedStoreTests {
 	@Test
 	@Tag("promise-12")
 	void retentionOfMoreThanAHundredYearsIsRefused() {
-		FailureAnalysis analysis = Contexts
-			.failure(this.both.withPropertyValues(JDBC, GATEWAY, "idempotency.retention=3000000d")
-				.withUserConfiguration(TwoListeners.class));
+		FailureAnalysis analysis = Contexts.failure(Contexts.inMemory()
+			.withPropertyValues("idempotency.stores.gateway.type=in-memory", "idempotency.retention=3000000d")
+			.withUserConfiguration(TwoListeners.class));
 		assertThat(analysis.getAction()).startsWith("Set it to a hundred years");
 	}
 

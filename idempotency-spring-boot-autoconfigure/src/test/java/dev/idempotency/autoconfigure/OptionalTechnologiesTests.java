@@ -47,8 +47,39 @@ class OptionalTechnologiesTests {
 	private final ApplicationContextRunner runner = Contexts.all();
 
 	@Test
-	void resultsAreSerializedWithJackson() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(JacksonSerialization.class));
+	void technologiesOfTheApplicationAreUsed() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+			.hasSingleBean(JacksonSerialization.class)
+			.hasSingleBean(IdempotencyMetrics.class)
+			.hasSingleBean(MdcOperationContext.class)
+			.hasSingleBean(IdempotencyStoreHealthIndicator.class)
+			.doesNotHaveBean(ObservationTags.class)
+			.doesNotHaveBean(IdempotencyEndpoint.class)
+			.doesNotHaveBean(OutboxMetrics.class)
+			.doesNotHaveBean("idempotencyStoreCleanup"));
+	}
+
+	@Test
+	void eachCanBeDisabled() {
+		this.runner
+			.withPropertyValues("idempotency.mdc.enabled=false", "management.health.idempotency.enabled=false",
+					"management.endpoints.web.exposure.include=*", "management.endpoint.idempotency.access=NONE")
+			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
+				.doesNotHaveBean(MdcOperationContext.class)
+				.doesNotHaveBean(IdempotencyStoreHealthIndicator.class)
+				.doesNotHaveBean(IdempotencyEndpoint.class)
+				.doesNotHaveBean(OutboxEndpoint.class));
+	}
+
+	@Test
+	void endpointAndCleanupJobArePresentWhenEnabled() {
+		this.runner
+			.withPropertyValues("management.endpoints.web.exposure.include=idempotency",
+					"idempotency.cleanup.enabled=true")
+			.run((context) -> {
+				assertThat(context).hasSingleBean(IdempotencyEndpoint.class);
+				assertThat(context.getBean("idempotencyStoreCleanup", LifecycleGroup.class).isRunning()).isTrue();
+			});
 	}
 
 	@Test
@@ -73,17 +104,9 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void metersAreRegisteredWhenThereIsAMeterRegistry() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyMetrics.class));
-	}
-
-	@Test
 	void outboxHasMetersAndAnEndpoint() {
-		ApplicationContextRunner exposed = this.runner
-			.withPropertyValues("management.endpoints.web.exposure.include=idempotencyoutbox");
-		exposed.run((context) -> assertThat(context).doesNotHaveBean(OutboxMetrics.class)
-			.doesNotHaveBean(OutboxEndpoint.class));
-		ApplicationContextRunner enabled = exposed.withPropertyValues("idempotency.outbox.enabled=true");
+		ApplicationContextRunner enabled = this.runner.withPropertyValues("idempotency.outbox.enabled=true",
+				"management.endpoints.web.exposure.include=idempotencyoutbox");
 		enabled.run((context) -> assertThat(context).hasSingleBean(OutboxMetrics.class)
 			.hasSingleBean(OutboxEndpoint.class));
 		enabled.withPropertyValues("management.endpoint.idempotencyoutbox.access=NONE")
@@ -125,56 +148,10 @@ class OptionalTechnologiesTests {
 	}
 
 	@Test
-	void applicationWithoutObservationStarts() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-			.doesNotHaveBean(ObservationTags.class));
-	}
-
-	@Test
-	void keyAndScopeAreInTheMdcByDefault() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(MdcOperationContext.class));
-	}
-
-	@Test
-	void mdcCanBeDisabled() {
-		this.runner.withPropertyValues("idempotency.mdc.enabled=false")
-			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-				.doesNotHaveBean(MdcOperationContext.class));
-	}
-
-	@Test
-	void storeHasAHealthIndicator() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyStoreHealthIndicator.class));
-	}
-
-	@Test
-	void healthIndicatorCanBeDisabled() {
-		this.runner.withPropertyValues("management.health.idempotency.enabled=false")
-			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-				.doesNotHaveBean(IdempotencyStoreHealthIndicator.class));
-	}
-
-	@Test
 	void applicationWithoutHealthStarts() {
 		this.runner.withClassLoader(new FilteredClassLoader(HealthIndicator.class))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 				.doesNotHaveBean("idempotencyHealthIndicator"));
-	}
-
-	@Test
-	void endpointIsPresentOnlyWhenExposed() {
-		this.runner.run((context) -> assertThat(context).doesNotHaveBean(IdempotencyEndpoint.class));
-		this.runner.withPropertyValues("management.endpoints.web.exposure.include=idempotency")
-			.run((context) -> assertThat(context).hasSingleBean(IdempotencyEndpoint.class));
-	}
-
-	@Test
-	void endpointCanBeDisabled() {
-		this.runner
-			.withPropertyValues("management.endpoints.web.exposure.include=*",
-					"management.endpoint.idempotency.access=NONE")
-			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-				.doesNotHaveBean(IdempotencyEndpoint.class));
 	}
 
 	@Test
@@ -183,18 +160,6 @@ class OptionalTechnologiesTests {
 			.withClassLoader(new FilteredClassLoader(ConditionalOnAvailableEndpoint.class))
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
 				.doesNotHaveBean("idempotencyEndpoint"));
-	}
-
-	@Test
-	void cleanupJobIsPresentWhenEnabled() {
-		this.runner.withPropertyValues("idempotency.cleanup.enabled=true")
-			.run((context) -> assertThat(context.getBean("idempotencyStoreCleanup", LifecycleGroup.class).isRunning())
-				.isTrue());
-	}
-
-	@Test
-	void cleanupCanBeDisabled() {
-		this.runner.run((context) -> assertThat(context).doesNotHaveBean("idempotencyStoreCleanup"));
 	}
 
 	@Test

@@ -24,7 +24,7 @@ class StoreProtectionTests {
 
 	private static final String CACHE = "idempotency.cache.enabled=true";
 
-	private final ApplicationContextRunner runner = Contexts.all();
+	private final ApplicationContextRunner runner = Contexts.inMemory();
 
 	private static String failure(ApplicationContextRunner failing) {
 		String[] sentence = new String[1];
@@ -38,8 +38,9 @@ class StoreProtectionTests {
 
 	@Test
 	@Tag("promise-11")
-	void circuitBreakerIsEnabledByDefault() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(Resilience4jStoreCircuit.class));
+	void circuitBreakerIsEnabledAndCacheDisabledByDefault() {
+		this.runner.run((context) -> assertThat(context).hasSingleBean(Resilience4jStoreCircuit.class)
+			.doesNotHaveBean(CompletionCache.class));
 	}
 
 	@Test
@@ -70,12 +71,6 @@ class StoreProtectionTests {
 	void invalidCircuitBreakerSettingIsRefused(String setting) {
 		assertThat(failure(this.runner.withPropertyValues("idempotency.circuit-breaker." + setting))).contains(
 				"The circuit breaker of the idempotency store cannot be created", "'idempotency.circuit-breaker.*'");
-	}
-
-	@Test
-	void cacheIsDisabledByDefault() {
-		this.runner.run((context) -> assertThat(context).hasSingleBean(IdempotencyTemplate.class)
-			.doesNotHaveBean(CompletionCache.class));
 	}
 
 	@Test

@@ -36,20 +36,22 @@ class ListenerNeighbourTests {
 
 	private final ApplicationContextRunner runner = Contexts.all();
 
+	private final ApplicationContextRunner inMemory = Contexts.inMemory();
+
 	@Test
 	void consumerThatCommitsByItselfIsRefused() {
-		assertRefused(Plain.class, "its consumer commits offsets by itself",
-				"spring.kafka.consumer.enable-auto-commit=true");
+		assertRefused(this.inMemory.withPropertyValues("spring.kafka.consumer.enable-auto-commit=true"), Plain.class,
+				"its consumer commits offsets by itself");
 	}
 
 	@Test
 	void transactionOutsideTheAdviceIsRefused() {
-		assertRefused(TransactionOutside.class, "@Transactional begins its transaction outside");
+		assertRefused(this.runner, TransactionOutside.class, "@Transactional begins its transaction outside");
 	}
 
 	@Test
 	void transactionsOfAnotherManagerAreRefusedInTransactionalMode() {
-		assertRefused(OtherManager.class,
+		assertRefused(this.runner, OtherManager.class,
 				"has its own transactions in 'other', which is not the transaction manager of the store");
 	}
 
@@ -101,7 +103,7 @@ class ListenerNeighbourTests {
 	@Test
 	void scopeSharedByTwoMethodsCausesAWarning() {
 		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(SharedScope.class).run((context) -> assertThat(context).hasNotFailed());
+			this.inMemory.withUserConfiguration(SharedScope.class).run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("share the scope 'orders'"));
 		}
 	}
@@ -109,7 +111,7 @@ class ListenerNeighbourTests {
 	@ParameterizedTest
 	@ValueSource(classes = { Assigned.class, Deputy.class, Pattern.class })
 	void listenersOfOnePartitionWithOneDefaultScopeAreRefused(Class<?> other) {
-		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(AssignedToo.class, other));
+		FailureAnalysis analysis = Contexts.failure(this.inMemory.withUserConfiguration(AssignedToo.class, other));
 		assertThat(analysis.getDescription()).contains("ListenerNeighbourTests.AssignedToo.mail",
 				"ListenerNeighbourTests." + other.getSimpleName(), "assigned manually",
 				"would never be processed by the other");
@@ -120,7 +122,7 @@ class ListenerNeighbourTests {
 	@ValueSource(classes = { OtherPartition.class, AssignedWithScope.class, OtherTopic.class })
 	void listenersWithoutCommonPartitionOrScopeStartWithAWarningAboutOtherInstances(Class<?> other) {
 		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(AssignedToo.class, other)
+			this.inMemory.withUserConfiguration(AssignedToo.class, other)
 				.run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).filteredOn((message) -> message.contains("AssignedToo"))
 				.singleElement()
@@ -134,15 +136,14 @@ class ListenerNeighbourTests {
 	@Test
 	void listenersOfOneGroupAndTopicShareTheirScopeWithoutAWarning() {
 		try (Logs logs = new Logs()) {
-			this.runner.withUserConfiguration(Plain.class, Deputy.class)
+			this.inMemory.withUserConfiguration(Plain.class, Deputy.class)
 				.run((context) -> assertThat(context).hasNotFailed());
 			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("scope"));
 		}
 	}
 
-	private void assertRefused(Class<?> listener, String problem, String... properties) {
-		FailureAnalysis analysis = Contexts
-			.failure(this.runner.withPropertyValues(properties).withUserConfiguration(listener));
+	private static void assertRefused(ApplicationContextRunner runner, Class<?> listener, String problem) {
+		FailureAnalysis analysis = Contexts.failure(runner.withUserConfiguration(listener));
 		assertThat(analysis.getDescription()).contains(problem);
 		assertThat(analysis.getAction()).isNotBlank();
 	}

@@ -43,7 +43,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 @Tag("promise-12")
 class ListenerRegistrationTests {
 
-	private final ApplicationContextRunner runner = Contexts.all();
+	private final ApplicationContextRunner runner = Contexts.inMemory();
 
 	@Test
 	void listenerIsProtected() {

@@ -28,9 +28,9 @@ class ListenerSettingsTests {
 
 	@Test
 	void returnedValueWithoutJacksonIsRefused() {
-		FailureAnalysis analysis = Contexts
-			.failure(this.runner.withClassLoader(new FilteredClassLoader(JsonMapper.class))
-				.withUserConfiguration(Value.class));
+		FailureAnalysis analysis = Contexts.failure(Contexts.inMemory()
+			.withClassLoader(new FilteredClassLoader(JsonMapper.class))
+			.withUserConfiguration(Value.class));
 		assertThat(analysis.getDescription())
 			.contains("Value.listen returns a value, but there is no Jackson to serialize it.");
 		assertThat(analysis.getAction()).contains("Add 'spring-boot-starter-jackson'");

@@ -62,6 +62,20 @@ public final class Contexts {
 	}
 
 	/**
+	 * Create a runner with the in-memory store and without a database, for tests in which
+	 * the store does not matter: it starts in a third of the time.
+	 * @return the runner
+	 */
+	public static ApplicationContextRunner inMemory() {
+		List<Class<?>> some = List.of(AopAutoConfiguration.class, KafkaAutoConfiguration.class,
+				JacksonAutoConfiguration.class);
+		return new ApplicationContextRunner()
+			.withConfiguration(
+					AutoConfigurations.of(Stream.concat(some.stream(), autoConfigurations()).toArray(Class<?>[]::new)))
+			.withPropertyValues("idempotency.store.type=in-memory", "spring.kafka.listener.auto-startup=false");
+	}
+
+	/**
 	 * Create a runner without some auto-configurations.
 	 * @param classes the auto-configurations that are left out
 	 * @return the runner
