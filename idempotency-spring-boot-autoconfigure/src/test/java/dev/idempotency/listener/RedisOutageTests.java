@@ -7,6 +7,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.api.parallel.ResourceLock;
@@ -39,10 +40,13 @@ class RedisOutageTests {
 		this.server.stop();
 	}
 
+	// A frozen server fails the same calls, and later ones than a killed server.
 	@Test
 	@Tag("promise-1")
 	@Tag("promise-3")
 	@Tag("promise-11")
+	@Tag("storm")
+	@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 	void recordsAreProcessedOnceAfterTheServerWasKilled() throws InterruptedException {
 		try (OutageTraffic traffic = new OutageTraffic(this.app)) {
 			traffic.listeners().holdOne();
@@ -63,9 +67,9 @@ class RedisOutageTests {
 			traffic.listeners().holdOne();
 			this.server.freeze();
 			traffic.listeners().letGo();
-			traffic.goOn(Duration.ofSeconds(15));
+			traffic.goOn(Duration.ofSeconds(8));
 			this.server.resume();
-			check(traffic, "Redis frozen for 15 s");
+			check(traffic, "Redis frozen for 8 s");
 		}
 	}
 

@@ -30,8 +30,8 @@ class KillTests {
 
 	private final Random random = new Random(this.seed);
 
-	// NaiveListenerTests kill processes with this shape and leased mode on PostgreSQL in
-	// each build.
+	// In each build, CrashTests kills a process at each point of this shape and of leased
+	// mode on PostgreSQL.
 	@ParameterizedTest
 	@CsvSource("TRANSACTIONAL, JDBC")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.springframework.jdbc.core.JdbcTemplate;
 
@@ -29,9 +30,12 @@ import dev.idempotency.testsupport.TestApp;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
- * Tests for an outbox whose processes and broker are killed under load.
+ * Tests for an outbox whose processes and broker are killed under load. In each build,
+ * {@code PipelineTests} kills and freezes the broker and ends the sessions of relays, and
+ * {@link KillTests} kills a process.
  */
 @Tag("storm")
+@EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
 @ResourceLock("storms")
 @Tag("promise-1")
 @Tag("promise-5")
