@@ -1,6 +1,5 @@
 package dev.idempotency.listener;
 
-import java.io.IOException;
 import java.util.List;
 
 import org.junit.jupiter.api.AfterAll;
@@ -14,21 +13,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * For tests for a consumer process that is killed, with Boot's default error handler: a
- * first process stops dead at all points of a shape, is killed, and a second takes over.
+ * first process stops dead at all points of a shape, is killed, and a second application
+ * takes over.
  */
 @ResourceLock("processes")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class AbstractCrashTests {
 
-	private final CrashRun run;
+	private final CrashShape shape;
+
+	private CrashRun run;
 
 	AbstractCrashTests(CrashShape shape) {
-		this.run = new CrashRun(shape);
+		this.shape = shape;
 	}
 
 	@BeforeAll
-	void killTheFirstProcessAndStartTheSecond() throws IOException {
-		this.run.killTheFirstProcessAndStartTheSecond();
+	void killTheFirstProcessAndStartTheSecond() {
+		this.run = CrashRun.of(this.shape);
 	}
 
 	@AfterAll
@@ -37,7 +39,7 @@ abstract class AbstractCrashTests {
 	}
 
 	// The session timeout of the dead consumer, the lease, and one round of waiting. The
-	// rest is for a slow machine: the second process has to start first.
+	// rest is for a slow machine.
 	@Test
 	@Tag("promise-7")
 	void aCrashedOwnerIsReplacedAtMostOneLeaseLater() {

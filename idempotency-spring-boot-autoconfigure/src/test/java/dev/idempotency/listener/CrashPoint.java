@@ -8,14 +8,14 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 /**
  * The point at which the process waits until it is killed.
  */
-record CrashPoint(boolean active) {
+record CrashPoint(CrashShape shape, boolean active) {
 
 	static final String REACHED = "REACHED ";
 
 	// Read by the process that kills this one.
 	void say(String line) {
 		if (this.active) {
-			System.out.println(line);
+			System.out.println(this.shape + " " + line);
 		}
 	}
 

@@ -1,10 +1,15 @@
 package dev.idempotency.listener;
 
 import java.time.Duration;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.function.SingletonSupplier;
 
 import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.testsupport.Kafka;
@@ -15,14 +20,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Sends three records to each point of a shape. A first process stops at all points and
- * is killed, and a second process takes over.
+ * Sends three records to each point of a shape. A first process stops at all points of
+ * all shapes and is killed, and a second application of each shape takes over.
  */
 final class CrashRun implements AutoCloseable {
 
 	static final Duration LEASE = Duration.ofSeconds(8);
 
-	private static final Duration PATIENCE = Duration.ofSeconds(90);
+	private static final SingletonSupplier<Map<CrashShape, CrashRun>> ALL = SingletonSupplier.of(CrashRun::runAll);
 
 	private final String topic = Servers.unique("crash");
 
@@ -36,27 +41,68 @@ final class CrashRun implements AutoCloseable {
 
 	private @Nullable Duration takeover;
 
-	CrashRun(CrashShape shape) {
+	private CrashRun(CrashShape shape) {
 		this.shape = shape;
 	}
 
-	void killTheFirstProcessAndStartTheSecond() {
+	// The first caller runs all shapes, whose processes start and wait together.
+	static CrashRun of(CrashShape shape) {
+		return ALL.obtain().get(shape);
+	}
+
+	private static Map<CrashShape, CrashRun> runAll() {
+		Map<CrashShape, CrashRun> runs = new EnumMap<>(CrashShape.class);
+		for (CrashShape shape : CrashShape.values()) {
+			runs.put(shape, new CrashRun(shape));
+		}
+		runs.values().forEach(CrashRun::send);
+		// Long enough that a slow machine does not end the session of the first process.
+		// That of the second one is longer: its records would run again.
+		TestApp all = app(CrashingApp.class).with("crash", true)
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 5000)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+		runs.forEach((shape, run) -> all.with("topic." + shape, run.topic).with("database." + shape, run.database));
+		try (ChildProcess first = all.fork()) {
+			runs.values().forEach(CrashRun::startSecond);
+			runs.keySet()
+				.forEach((shape) -> await()
+					.untilAsserted(() -> assertThat(first.lines()).containsAll(shape.linesBeforeCrash())));
+		}
+		long killed = System.nanoTime();
+		runs.values().forEach(CrashRun::startListeners);
+		runs.values().forEach((run) -> run.awaitTakeover(killed));
+		return runs;
+	}
+
+	private static TestApp app(Class<?>... configuration) {
+		return TestApp.of(configuration).with("lease", LEASE.toSeconds() + "s");
+	}
+
+	private void send() {
 		for (String point : this.shape.points()) {
 			Servers.addTopics(1, topic(point));
 			List.of("first", "second", "third").forEach((key) -> Kafka.send(topic(point), key, key));
 		}
 		this.effects.create();
-		// Long enough that a slow machine does not end the session of the first process.
-		// That of the second one is longer: its records would run again.
-		try (ChildProcess first = app().with("crash", true)
-			.with("spring.kafka.consumer.properties.session.timeout.ms", 5000)
-			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000)
-			.fork()) {
-			await().atMost(PATIENCE)
-				.untilAsserted(() -> assertThat(first.lines()).containsAll(this.shape.linesBeforeCrash()));
-		}
-		long killed = System.nanoTime();
-		this.second = app().run();
+	}
+
+	private void startSecond() {
+		TestApp app = app(CrashingApp.class, this.shape.listeners()).with("spring.kafka.listener.auto-startup", false)
+			.with("topic." + this.shape, this.topic)
+			.with("database." + this.shape, this.database);
+		this.shape.settings()
+			.map((setting) -> setting.split("=", 2))
+			.forEach((setting) -> app.with(setting[0], setting[1]));
+		this.second = app.run();
+	}
+
+	private void startListeners() {
+		this.second.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainers()
+			.forEach(MessageListenerContainer::start);
+	}
+
+	private void awaitTakeover(long killed) {
 		this.shape.points().forEach(this::awaitConsumed);
 		this.takeover = Duration.ofNanos(System.nanoTime() - killed);
 	}
@@ -68,15 +114,7 @@ final class CrashRun implements AutoCloseable {
 	}
 
 	private void awaitConsumed(String point) {
-		await().atMost(PATIENCE)
-			.untilAsserted(() -> assertThat(Kafka.lag(topic(point), topic(point))).as(point).isZero());
-	}
-
-	private TestApp app() {
-		return this.shape.configure(TestApp.of(CrashingApp.class, this.shape.listeners()))
-			.database(this.database)
-			.with("topic", this.topic)
-			.with("lease", LEASE.toSeconds() + "s");
+		await().untilAsserted(() -> assertThat(Kafka.lag(topic(point), topic(point))).as(point).isZero());
 	}
 
 	String topic(String point) {
@@ -93,9 +131,7 @@ final class CrashRun implements AutoCloseable {
 
 	@Override
 	public void close() {
-		if (this.second != null) {
-			this.second.close();
-		}
+		this.second.close();
 	}
 
 }

@@ -2,8 +2,7 @@ package dev.idempotency.listener;
 
 import java.util.ArrayList;
 import java.util.List;
-
-import dev.idempotency.testsupport.TestApp;
+import java.util.stream.Stream;
 
 /**
  * The way in which {@link CrashingApp} handles its records.
@@ -34,8 +33,8 @@ enum CrashShape {
 		List<String> linesBeforeCrash() {
 			List<String> lines = new ArrayList<>(super.linesBeforeCrash());
 			points().forEach((point) -> {
-				lines.add(CrashingApp.PROCESSED + point + " second");
-				lines.add(CrashingApp.PROCESSED + point + " third");
+				lines.add(this + " " + CrashingApp.PROCESSED + point + " second");
+				lines.add(this + " " + CrashingApp.PROCESSED + point + " third");
 			});
 			return lines;
 		}
@@ -49,11 +48,12 @@ enum CrashShape {
 			"leased-before-commit", "leased-after-commit", CrashingApp.AFTER_COMPLETION) {
 
 		@Override
-		TestApp configure(TestApp app) {
+		Stream<String> settings() {
 			// The transactions of the killed producer
 			// must not stay open for the default minute.
-			return super.configure(app).with("spring.kafka.producer.transaction-id-prefix", "${random.uuid}-")
-				.with("spring.kafka.producer.properties.transaction.timeout.ms", 10_000);
+			return Stream.concat(super.settings(),
+					Stream.of("spring.kafka.producer.transaction-id-prefix=${random.uuid}-",
+							"spring.kafka.producer.properties.transaction.timeout.ms=10000"));
 		}
 
 	};
@@ -85,11 +85,13 @@ enum CrashShape {
 
 	// The output of the first process before it is killed.
 	List<String> linesBeforeCrash() {
-		return this.points.stream().map((point) -> CrashPoint.REACHED + point).toList();
+		return this.points.stream().map((point) -> this + " " + CrashPoint.REACHED + point).toList();
 	}
 
-	TestApp configure(TestApp app) {
-		return app.with("shape", name());
+	// What distinguishes its application from those of the other shapes.
+	Stream<String> settings() {
+		return Stream.of("shape=" + this, "topic=${topic." + this + "}",
+				"spring.datasource.url=${database." + this + "}");
 	}
 
 }

@@ -12,7 +12,8 @@ import dev.idempotency.testsupport.TestApp;
 
 /**
  * A consumer that stops at one point of the handling of its first records, so that its
- * process can be killed there. Its listeners are those of its {@link CrashShape}.
+ * process can be killed there. The process has an application for each
+ * {@link CrashShape}.
  */
 @Configuration(proxyBeanMethods = false)
 public class CrashingApp {
@@ -22,14 +23,16 @@ public class CrashingApp {
 	static final String AFTER_COMPLETION = "leased-after-completion";
 
 	public static void main(String[] args) {
-		// All settings are system properties of the process.
-		CrashShape shape = CrashShape.valueOf(System.getProperty("shape"));
-		new SpringApplicationBuilder(TestApp.Base.class, CrashingApp.class, shape.listeners()).run(args);
+		// All other settings are system properties of the process.
+		for (CrashShape shape : CrashShape.values()) {
+			new SpringApplicationBuilder(TestApp.Base.class, CrashingApp.class, shape.listeners())
+				.run(shape.settings().map((setting) -> "--" + setting).toArray(String[]::new));
+		}
 	}
 
 	@Bean
-	static CrashPoint crashPoint(@Value("${crash:false}") boolean active) {
-		return new CrashPoint(active);
+	static CrashPoint crashPoint(@Value("${shape}") CrashShape shape, @Value("${crash:false}") boolean active) {
+		return new CrashPoint(shape, active);
 	}
 
 	@Bean
