@@ -48,16 +48,34 @@ import static org.awaitility.Awaitility.await;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class BatchWaitingTests {
 
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
-
 	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
 
+	private final Map<List<String>, ClaimRequest> others = new ConcurrentHashMap<>();
+
+	// All listeners are blocked together, so that their tests wait at the same time.
 	@BeforeAll
 	void start() {
 		for (String mode : List.of("leased", "transactional", "redis")) {
 			this.apps.put(mode, new BatchApp(new Class<?>[] { Listeners.class, Handlers.class }, mode,
 					"spring.kafka.consumer.properties.max.poll.interval.ms=4000"));
 		}
+		cases().forEach(this::block);
+		cases().forEach((modeAndName) -> await()
+			.untilAsserted(() -> assertThat(lag(modeAndName)).as(modeAndName.toString()).isEqualTo(2)));
+		// Longer than {@code max.poll.interval.ms}.
+		await().pollDelay(Duration.ofSeconds(5)).until(() -> true);
+	}
+
+	private void block(List<String> modeAndName) {
+		BatchApp app = this.apps.get(modeAndName.get(0));
+		String name = modeAndName.get(1);
+		this.others.put(modeAndName, app.hold(name, "b", Duration.ofMinutes(10)));
+		app.send(name, "a b c", "x y");
+		app.start(name);
+	}
+
+	private long lag(List<String> modeAndName) {
+		return this.apps.get(modeAndName.get(0)).lag(modeAndName.get(1));
 	}
 
 	@AfterAll
@@ -75,15 +93,10 @@ class BatchWaitingTests {
 	void blockedRecordBlocksOnlyLaterRecordsOfItsPartition(List<String> modeAndName) {
 		BatchApp app = this.apps.get(modeAndName.get(0));
 		String name = modeAndName.get(1);
-		ClaimRequest other = app.hold(name, "b", Duration.ofMinutes(5));
-		app.send(name, "a b c", "x y");
-		app.start(name);
 		List<String> seen = app.listeners(Listeners.class).letters(name);
-		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag(name)).isEqualTo(2));
-		// Longer than {@code max.poll.interval.ms}.
-		await().during(Duration.ofSeconds(5)).atMost(PATIENCE).until(() -> app.lag(name) == 2);
+		assertThat(lag(modeAndName)).isEqualTo(2);
 		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y");
-		app.store().release(other);
+		app.store().release(this.others.get(modeAndName));
 		app.awaitDone(name);
 		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y", "b", "c");
 		assertThat(seen.indexOf("b")).isLessThan(seen.indexOf("c"));
@@ -108,7 +121,7 @@ class BatchWaitingTests {
 		ClaimRequest other = app.hold("released", "b", Duration.ofMinutes(5));
 		app.send("released", "a b c");
 		app.start("released");
-		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag("released")).isEqualTo(2));
+		await().untilAsserted(() -> assertThat(app.lag("released")).isEqualTo(2));
 		app.store().release(other);
 		app.awaitDone("released");
 		assertThat(app.listeners(Listeners.class).batches("released").list()).containsExactly("a", "b c");

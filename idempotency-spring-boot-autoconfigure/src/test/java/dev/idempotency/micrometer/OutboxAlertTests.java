@@ -3,8 +3,6 @@ package dev.idempotency.micrometer;
 import java.time.Duration;
 
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
-import org.awaitility.Awaitility;
-import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -13,11 +11,13 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.outbox.Outbox;
+import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.testsupport.StoppableKafka;
 import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for the conditions under which the alert rules of the outbox fire.
@@ -45,20 +45,22 @@ class OutboxAlertTests {
 			.executeWithoutResult((status) -> context.getBean(Outbox.class).send(topic, "account-1", "text"));
 	}
 
-	private static ConditionFactory await() {
-		return Awaitility.await().atMost(Duration.ofSeconds(60));
+	// Does not wait for the next regular report.
+	private static void report(ConfigurableApplicationContext context) {
+		OutboxStore.Status status = context.getBean(OutboxStore.class).status();
+		context.getBeanProvider(OutboxObserver.class).forEach((observer) -> observer.observed(status));
+	}
+
+	private boolean holds(Alert alert, ConfigurableApplicationContext context) {
+		report(context);
+		return alert.holds(context);
 	}
 
 	// The messages are as old as in the shortest outage for which the alert fires.
-	private void assertStuckInTime(ConfigurableApplicationContext context) {
-		await().until(() -> gauge(context, "idempotency.outbox.pending") == 1);
-		assertThat(this.stuck.holds(context)).isFalse();
+	private static void makeOlder(ConfigurableApplicationContext context, Duration age) {
 		context.getBean(JdbcTemplate.class)
 			.update("UPDATE idempotency_outbox SET created_at = created_at - ? * interval '1 second' "
-					+ "WHERE published_at IS NULL",
-					OUTAGE.minus(this.stuck.patience()).minus(SCRAPE).minus(LOOK).toSeconds());
-		// Two evaluations, between which the messages hardly age.
-		Awaitility.await().atMost(LOOK.multipliedBy(2)).until(() -> this.stuck.holds(context));
+					+ "WHERE published_at IS NULL", age.toSeconds());
 	}
 
 	@Test
@@ -80,19 +82,22 @@ class OutboxAlertTests {
 			send(context, "payments");
 			OutboxStore store = context.getBean(OutboxStore.class);
 			await().until(() -> store.status().pending() == 0);
-			await().untilAsserted(() -> assertThat(this.stuck.holds(context)).isFalse());
+			assertThat(holds(this.stuck, context)).isFalse();
 			kafka.stop();
 			send(context, "payments");
-			assertStuckInTime(context);
+			assertThat(holds(this.stuck, context)).isFalse();
+			// Two evaluations, between which the messages hardly age.
+			makeOlder(context, OUTAGE.minus(this.stuck.patience()).minus(SCRAPE).minus(LOOK));
+			assertThat(holds(this.stuck, context)).isTrue();
 			double age = gauge(context, "idempotency.outbox.age");
 			send(context, "payments");
-			await().until(() -> gauge(context, "idempotency.outbox.pending") == 2);
+			assertThat(holds(this.stuck, context)).isTrue();
+			assertThat(gauge(context, "idempotency.outbox.pending")).isEqualTo(2);
 			assertThat(gauge(context, "idempotency.outbox.age")).isGreaterThan(age);
-			assertThat(this.stuck.holds(context)).isTrue();
 			kafka.start();
 			await().until(() -> store.status().pending() == 0);
-			await().until(() -> !this.stuck.holds(context));
-			assertThat(this.deadLetters.holds(context)).isFalse();
+			assertThat(holds(this.stuck, context)).isFalse();
+			assertThat(holds(this.deadLetters, context)).isFalse();
 		}
 	}
 
@@ -102,10 +107,16 @@ class OutboxAlertTests {
 			.with("idempotency.outbox.enabled", true)
 			.with("idempotency.outbox.relay", "none")
 			.run()) {
-			await().untilAsserted(() -> assertThat(this.stuck.holds(context)).isFalse());
 			send(context, "payments");
-			assertStuckInTime(context);
+			makeOlder(context, OUTAGE);
+			// Waits for a regular report.
+			await().untilAsserted(() -> assertThat(this.stuck.holds(context)).isTrue());
 		}
+	}
+
+	private boolean fires(ConfigurableApplicationContext context) {
+		report(context);
+		return this.deadLetters.fires(context);
 	}
 
 	@Test
@@ -114,12 +125,12 @@ class OutboxAlertTests {
 			.with("idempotency.outbox.enabled", true)
 			.with("idempotency.outbox.max-attempts", 1)
 			.run()) {
-			await().untilAsserted(() -> assertThat(this.deadLetters.fires(context)).isFalse());
+			assertThat(fires(context)).isFalse();
 			send(context, "not/valid");
-			await().until(() -> this.deadLetters.fires(context));
+			await().until(() -> fires(context));
 			OutboxStore store = context.getBean(OutboxStore.class);
 			store.deadLetters(10).forEach((message) -> store.discard(message.id()));
-			await().until(() -> !this.deadLetters.fires(context));
+			assertThat(fires(context)).isFalse();
 		}
 	}
 

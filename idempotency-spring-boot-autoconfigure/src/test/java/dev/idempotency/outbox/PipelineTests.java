@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -45,8 +43,6 @@ class PipelineTests {
 
 	private static final int KEYS = 3;
 
-	private static final Duration PATIENCE = Duration.ofMinutes(1);
-
 	private static final String LARGE = "x".repeat(10_000);
 
 	private static List<Integer> numbers(int count) {
@@ -65,7 +61,7 @@ class PipelineTests {
 	}
 
 	private static void awaitDrained(OutboxApp app) {
-		Awaitility.await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
+		Awaitility.await().untilAsserted(() -> assertThat(app.store().status().pending()).isZero());
 	}
 
 	// The first publication of each message.
@@ -116,7 +112,7 @@ class PipelineTests {
 				messages.add(message(topic, "b", i, String.valueOf(i)));
 			}
 			app.inTransaction(() -> app.outbox().send(messages));
-			Awaitility.await().atMost(PATIENCE).until(() -> app.events().contains("DEAD_LETTER a " + half));
+			Awaitility.await().until(() -> app.events().contains("DEAD_LETTER a " + half));
 			Awaitility.await().until(() -> app.events().contains("PUBLISHED b " + (2 * half - 1)));
 			if (onDeadLetter.equals("block-key")) {
 				Awaitility.await().untilAsserted(() -> assertThat(app.store().status().blocked()).isEqualTo(half - 1));
@@ -167,19 +163,7 @@ class PipelineTests {
 	}
 
 	@Test
-	void killOfTheBrokerWithinARunLosesNothingAndKeepsTheOrder() {
-		interrupt((kafka, app) -> kafka.stop(), StoppableKafka::start);
-	}
-
-	@Test
-	void timeOutWithinARunLosesNothingAndKeepsTheOrder() {
-		interrupt((kafka, app) -> {
-			kafka.freeze();
-			Awaitility.await().until(() -> app.events().stream().anyMatch((event) -> event.startsWith("UNAVAILABLE")));
-		}, StoppableKafka::resume);
-	}
-
-	private static void interrupt(BiConsumer<StoppableKafka, OutboxApp> begin, Consumer<StoppableKafka> end) {
+	void timeOutAndKillOfTheBrokerWithinARunLoseNothingAndKeepTheOrder() {
 		try (StoppableKafka kafka = StoppableKafka.create();
 				OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.send-timeout", "2s")
 					.with("idempotency.outbox.max-back-off", "500ms")
@@ -187,21 +171,30 @@ class PipelineTests {
 					.with("spring.kafka.producer.properties.batch.size", 1000)
 					.with("spring.kafka.producer.bootstrap-servers", kafka.bootstrapServers()));
 				Logs logs = Logs.about("order is lost")) {
-			kafka.createTopic("output", 2);
-			// The first message of each key only connects the producer.
-			send(app, "output", KEYS, KEYS);
-			awaitDrained(app);
-			send(app, "output", KEYS, KEYS * PART);
-			awaitRecords(kafka, "output", PART / 5);
-			begin.accept(kafka, app);
-			assertThat(app.store().status().pending()).isPositive();
-			end.accept(kafka);
-			awaitDrained(app);
-			assertThat(firsts(Kafka.readFrom(kafka.bootstrapServers(), "output"))).hasSize(KEYS)
-				.allSatisfy((key, values) -> assertThat(values).isEqualTo(numbers(PART)));
+			interrupt(kafka, app, "frozen", () -> {
+				kafka.freeze();
+				Awaitility.await()
+					.until(() -> app.events().stream().anyMatch((event) -> event.startsWith("UNAVAILABLE")));
+			}, kafka::resume);
+			interrupt(kafka, app, "killed", kafka::stop, kafka::start);
 			assertThat(app.store().deadLetters(10)).isEmpty();
 			assertThat(logs.messages("ERROR")).isEmpty();
 		}
+	}
+
+	private static void interrupt(StoppableKafka kafka, OutboxApp app, String topic, Runnable begin, Runnable end) {
+		kafka.createTopic(topic, 2);
+		// The first message of each key only connects the producer.
+		send(app, topic, KEYS, KEYS);
+		awaitDrained(app);
+		send(app, topic, KEYS, KEYS * PART);
+		awaitRecords(kafka, topic, PART / 5);
+		begin.run();
+		assertThat(app.store().status().pending()).isPositive();
+		end.run();
+		awaitDrained(app);
+		assertThat(firsts(Kafka.readFrom(kafka.bootstrapServers(), topic))).hasSize(KEYS)
+			.allSatisfy((key, values) -> assertThat(values).isEqualTo(numbers(PART)));
 	}
 
 	// Reading the records would take longer than publishing all of them.
@@ -209,7 +202,7 @@ class PipelineTests {
 		TopicPartition first = new TopicPartition(topic, 0);
 		TopicPartition second = new TopicPartition(topic, 1);
 		try (Admin admin = Admin.create(Map.of("bootstrap.servers", kafka.bootstrapServers()))) {
-			Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).until(() -> {
+			Awaitility.await().pollInterval(Duration.ofMillis(1)).until(() -> {
 				ListOffsetsResult ends = admin
 					.listOffsets(Map.of(first, OffsetSpec.latest(), second, OffsetSpec.latest()));
 				return ends.partitionResult(first).get().offset() + ends.partitionResult(second).get().offset() > count;
@@ -221,7 +214,8 @@ class PipelineTests {
 	void stopPublishesARunOnceAndInOrder() {
 		String topic = Servers.newTopic("stopped", 1);
 		String database = Servers.newDatabase();
-		try (OutboxApp app = OutboxApp.start((settings) -> settings.database(database))) {
+		try (OutboxApp app = OutboxApp
+			.start((settings) -> settings.database(database).with("idempotency.outbox.stop-timeout", "2m"))) {
 			send(app, topic, 1, MESSAGES);
 		}
 		assertThat(Kafka.read(topic)).extracting((record) -> Integer.valueOf(record.value()))
