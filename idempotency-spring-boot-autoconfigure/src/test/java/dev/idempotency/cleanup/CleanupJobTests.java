@@ -131,9 +131,9 @@ class CleanupJobTests {
 		frequent.start();
 		try {
 			expired(1);
-			await().atMost(Duration.ofSeconds(5)).until(() -> !this.events.isEmpty());
+			await().until(() -> !this.events.isEmpty());
 			expired(1);
-			await().atMost(Duration.ofSeconds(5)).until(() -> this.events.size() > 1);
+			await().until(() -> this.events.size() > 1);
 		}
 		finally {
 			frequent.stop();
@@ -145,8 +145,7 @@ class CleanupJobTests {
 		CleanupJob frequent = job(Duration.ofMillis(50));
 		frequent.start();
 		try {
-			await().atMost(Duration.ofSeconds(5))
-				.untilAsserted(() -> assertThat(this.threads).contains("idempotency-cleanup-idempotency_record-1"));
+			await().untilAsserted(() -> assertThat(this.threads).contains("idempotency-cleanup-idempotency_record-1"));
 		}
 		finally {
 			frequent.stop();
@@ -224,7 +223,7 @@ class CleanupJobTests {
 		CleanupJob frequent = job(Duration.ofMillis(20));
 		frequent.start();
 		try {
-			await().atMost(Duration.ofSeconds(5)).until(() -> !this.events.isEmpty());
+			await().until(() -> !this.events.isEmpty());
 			assertThat(this.errors).isEmpty();
 		}
 		finally {
@@ -238,8 +237,7 @@ class CleanupJobTests {
 		CleanupJob slow = job(
 				new CleanupJob.Settings(Duration.ofMillis(1), Duration.ofHours(1), 10, Duration.ofMinutes(1)));
 		slow.start();
-		await().atMost(Duration.ofSeconds(5))
-			.until(() -> database.pool().getHikariPoolMXBean().getActiveConnections() > 0);
+		await().until(() -> database.pool().getHikariPoolMXBean().getActiveConnections() > 0);
 		slow.stop();
 		assertThat(database.pool().getHikariPoolMXBean().getActiveConnections()).isZero();
 		assertThat(this.events).isEmpty();

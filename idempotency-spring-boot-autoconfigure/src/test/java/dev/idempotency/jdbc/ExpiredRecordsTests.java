@@ -152,7 +152,7 @@ class ExpiredRecordsTests {
 	private static CompletableFuture<Integer> pausing(Duration pause) {
 		CompletableFuture<Integer> pausing = CompletableFuture
 			.supplyAsync(() -> database.store().deleteExpired(100, pause));
-		await().atMost(Duration.ofSeconds(5)).until(() -> database.jdbc().queryForObject(TURNS, Integer.class) == 1);
+		await().until(() -> database.jdbc().queryForObject(TURNS, Integer.class) == 1);
 		return pausing;
 	}
 

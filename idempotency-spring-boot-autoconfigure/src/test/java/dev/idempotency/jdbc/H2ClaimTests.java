@@ -97,8 +97,7 @@ class H2ClaimTests {
 		this.database.store().claim(TestDatabase.request(this.key, Duration.ofMillis(300)));
 		this.transactions.executeWithoutResult((status) -> {
 			this.jdbc.queryForObject("SELECT CURRENT_TIMESTAMP", Object.class);
-			await().atMost(Duration.ofSeconds(5))
-				.pollInSameThread()
+			await().pollInSameThread()
 				.until(() -> this.database.store().claimInTransaction(TestDatabase.request(this.key), true),
 						new Claim.Acquired(2, 2)::equals);
 		});

@@ -1,6 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -119,11 +118,11 @@ class OffsetStatementTests {
 				inSession.executeWithoutResult((status) -> marks.raise(mark, false));
 			}
 			new JdbcTemplate(session).execute("SELECT pg_stat_force_next_flush()");
-			Map<String, Object> updates = await().atMost(Duration.ofSeconds(5))
-				.until(() -> own.jdbc()
-					.queryForMap("SELECT n_tup_upd AS all_updates, n_tup_hot_upd AS hot_updates "
-							+ "FROM pg_stat_user_tables WHERE relname = 'idempotency_record_offset'"),
-						(row) -> (long) row.get("all_updates") >= 499);
+			Map<String, Object> updates = await().until(
+					() -> own.jdbc()
+						.queryForMap("SELECT n_tup_upd AS all_updates, n_tup_hot_upd AS hot_updates "
+								+ "FROM pg_stat_user_tables WHERE relname = 'idempotency_record_offset'"),
+					(row) -> (long) row.get("all_updates") >= 499);
 			session.destroy();
 			assertThat((long) updates.get("hot_updates")).isGreaterThanOrEqualTo(490);
 		}

@@ -58,6 +58,8 @@ final class OutageTraffic implements AutoCloseable {
 		this.keys = keys;
 		this.context = app.with("topic", this.topic)
 			.with("spring.kafka.consumer.properties.max.poll.interval.ms", 15_000)
+			// A slow machine handles them between two polls, also after an outage.
+			.with("spring.kafka.consumer.max-poll-records", 30)
 			.run();
 		this.listeners = TestApp.target(this.context, OutageListeners.class);
 		await().atMost(PATIENCE).until(() -> containers().allMatch(OutageTraffic::isComplete));

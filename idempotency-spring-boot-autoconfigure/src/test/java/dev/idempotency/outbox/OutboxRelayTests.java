@@ -52,6 +52,8 @@ class OutboxRelayTests {
 		return OutboxApp.start((app) -> app.database(this.database)
 			.with("idempotency.outbox.relay", relay)
 			.with("idempotency.outbox.batch-size", 50)
+			// Enough for a backlog on a slow machine.
+			.with("idempotency.outbox.stop-timeout", "2m")
 			.with("idempotency.outbox.poll-interval", pollInterval));
 	}
 
@@ -198,9 +200,10 @@ class OutboxRelayTests {
 	@Test
 	void messageOfAHandlerThatEndsDuringTheStopIsPublished() {
 		String input = Servers.newTopic("last", 1);
-		try (OutboxApp app = OutboxApp.start(
-				(settings) -> settings.database(this.database).with("input", input).with("output", this.topic),
-				EndsDuringTheStop.class)) {
+		try (OutboxApp app = OutboxApp.start((settings) -> settings.database(this.database)
+			.with("idempotency.outbox.stop-timeout", "2m")
+			.with("input", input)
+			.with("output", this.topic), EndsDuringTheStop.class)) {
 			Kafka.send(input, "a", "last");
 			TestApp.target(app.context(), EndsDuringTheStop.class).awaitBegun();
 		}

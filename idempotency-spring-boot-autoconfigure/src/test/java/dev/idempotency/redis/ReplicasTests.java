@@ -162,7 +162,7 @@ class ReplicasTests {
 		store.complete(this.request, null);
 		assertThat(connections()).isEqualTo(before + 1);
 		store.close();
-		await().atMost(Duration.ofSeconds(5)).until(() -> connections() == before);
+		await().until(() -> connections() == before);
 	}
 
 	private static long connections() {

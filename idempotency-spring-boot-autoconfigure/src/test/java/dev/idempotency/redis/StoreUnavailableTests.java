@@ -94,9 +94,7 @@ class StoreUnavailableTests {
 		finally {
 			server.resume();
 		}
-		await().atMost(Duration.ofSeconds(5))
-			.ignoreExceptions()
-			.until(() -> redis.store().find(request.key()).isPresent());
+		await().ignoreExceptions().until(() -> redis.store().find(request.key()).isPresent());
 	}
 
 	@Test

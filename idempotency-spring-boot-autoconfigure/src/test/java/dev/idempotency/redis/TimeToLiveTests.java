@@ -83,7 +83,7 @@ class TimeToLiveTests {
 		redis.store().claim(this.claim);
 		redis.store().complete(this.claim, null);
 		shorten(Duration.ofMillis(1));
-		await().atMost(Duration.ofSeconds(5)).until(() -> redis.store().find(this.key).isEmpty());
+		await().until(() -> redis.store().find(this.key).isEmpty());
 		assertThat(redis.store().claim(TestDatabase.request(this.key))).isEqualTo(new Claim.Acquired(1, 1));
 	}
 

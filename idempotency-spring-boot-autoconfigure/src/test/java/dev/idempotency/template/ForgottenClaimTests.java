@@ -181,8 +181,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 			throw new IllegalStateException("handler");
 		})).withMessage("handler");
 		failed.countDown();
-		await().atMost(Duration.ofSeconds(3))
-			.until(() -> database.store().find(this.key).map(IdempotencyRecord::state).orElse(null) == State.FAILED);
+		await().until(() -> database.store().find(this.key).map(IdempotencyRecord::state).orElse(null) == State.FAILED);
 	}
 
 }

@@ -270,7 +270,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		this.store.recover();
 		IdempotentOperation other = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
 		this.template.execute(other, new TextCodec(), () -> "other");
-		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+		await().atMost(Duration.ofSeconds(3)).until(() -> state() == State.COMPLETED);
 	}
 
 	@Test
@@ -282,7 +282,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
 		awaitCompletions(4);
 		this.store.recover();
-		await().atMost(Duration.ofSeconds(1)).until(() -> state() == State.COMPLETED);
+		await().atMost(Duration.ofSeconds(3)).until(() -> state() == State.COMPLETED);
 	}
 
 	// Each redelivery doubles the time to the next periodic retry, here to 16 seconds.

@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -110,7 +109,7 @@ class SignalThreadTests {
 				thread.complete(Thread.currentThread().getName());
 				this.handler.complete("PONG");
 			});
-			await().atMost(Duration.ofSeconds(5)).until(answer::isDone);
+			await().until(answer::isDone);
 			assertThat(answer.join().result()).isEqualTo("PONG");
 			assertThat(thread.join()).startsWith("lettuce-");
 		}

@@ -205,7 +205,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public void awaitEndOfRenewals(Duration quiet) {
 		AtomicInteger last = new AtomicInteger();
-		await().during(quiet).atMost(quiet.plusSeconds(20)).until(() -> {
+		await().during(quiet).until(() -> {
 			int now = this.renewals.size();
 			return last.getAndSet(now) == now;
 		});
