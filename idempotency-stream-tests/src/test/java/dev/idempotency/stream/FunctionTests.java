@@ -13,6 +13,8 @@ import java.util.function.Function;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -35,6 +37,7 @@ import static org.awaitility.Awaitility.await;
 /**
  * Tests for functions of Spring Cloud Stream that are idempotent.
  */
+@Execution(ExecutionMode.CONCURRENT)
 class FunctionTests {
 
 	private static final Map<String, List<String>> CALLS = new ConcurrentHashMap<>();
