@@ -94,7 +94,7 @@ public final class IdempotencyAutoConfiguration {
 	@Bean
 	@ConditionalOnBean(IdempotencyTemplate.class)
 	LifecycleGroup idempotencyTemplateLifecycle(StoreRegistry stores) {
-		return new LifecycleGroup(SETTLE_PHASE, List.of(new TemplateLifecycle(stores.templates().values())));
+		return new LifecycleGroup(SETTLE_PHASE, List.of(new TemplateLifecycle(stores.distinctTemplates())));
 	}
 
 	@Bean

@@ -1,6 +1,7 @@
 package dev.idempotency.autoconfigure;
 
 import java.time.Duration;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -189,6 +190,29 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 					"Choose another name.");
 		}
 		return templates;
+	}
+
+	// Records of listeners with the same scope would meet, and each store would clean up
+	// and count those of the other.
+	Collection<IdempotencyTemplate> distinctTemplates() {
+		Map<String, IdempotencyTemplate> templates = templates();
+		List<String> names = List.copyOf(templates.keySet());
+		for (int i = 0; i < names.size(); i++) {
+			for (String other : names.subList(0, i)) {
+				requireDistinct(other, names.get(i), templates);
+			}
+		}
+		return templates.values();
+	}
+
+	private void requireDistinct(String one, String other, Map<String, IdempotencyTemplate> templates) {
+		StoreTarget.sharedRecords(templates.get(one).store(), templates.get(other).store()).ifPresent((property) -> {
+			throw new IdempotencyConfigurationException(
+					"The stores '" + one + "' and '" + other + "' have the same records, because both use the same '"
+							+ property + "' in the same place.",
+					"Set '" + definition(other).property(property)
+							+ "' to another name, or let the listeners use one of the stores.");
+		});
 	}
 
 	// Find the template that a listener uses.

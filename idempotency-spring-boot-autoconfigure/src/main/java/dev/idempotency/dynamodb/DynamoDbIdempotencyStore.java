@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.Lifecycle;
 import org.springframework.util.unit.DataSize;
 import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
+import software.amazon.awssdk.services.dynamodb.DynamoDbServiceClientConfiguration;
 import software.amazon.awssdk.services.dynamodb.model.UpdateItemRequest;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -97,6 +98,18 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	@Override
 	public String name() {
 		return "dynamodb";
+	}
+
+	/**
+	 * Whether another store has the same records.
+	 * @param other the other store
+	 * @return whether both use the same table of the same region and endpoint
+	 */
+	public boolean hasSameRecords(DynamoDbIdempotencyStore other) {
+		DynamoDbServiceClientConfiguration one = this.client.serviceClientConfiguration();
+		DynamoDbServiceClientConfiguration another = other.client.serviceClientConfiguration();
+		return this.calls.table().equals(other.calls.table()) && one.region().equals(another.region())
+				&& one.endpointOverride().equals(another.endpointOverride());
 	}
 
 	@Override

@@ -57,6 +57,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final JdbcExecutor executor;
 
+	private final TableName qualified;
+
 	private final RecordSql sql;
 
 	private final JdbcClaims claims;
@@ -110,23 +112,23 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.timeout = timeout;
 		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, layout);
 		Dialect dialect = database.dialect();
-		TableName qualified = database.table();
+		this.qualified = database.table();
 		this.executor = new JdbcExecutor(dataSource, dialect, database.isolation());
-		this.sql = dialect.records(qualified, timeout.dividedBy(2));
+		this.sql = dialect.records(this.qualified, timeout.dividedBy(2));
 		this.claims = new JdbcClaims(this.sql, dialect);
 		this.settlements = new JdbcSettlements(this.executor, this.sql, timeout);
 		this.renewals = renewals;
 		this.renewing = (renewals != null)
 				? new JdbcSettlements(new JdbcExecutor(renewals, dialect, database.isolation()), this.sql, timeout)
 				: this.settlements;
-		this.records = new JdbcRecords(this.executor, this.sql, qualified, timeout);
+		this.records = new JdbcRecords(this.executor, this.sql, this.qualified, timeout);
 		this.partitions = (layout == Layout.PARTITIONED)
-				? new PartitionMaintenance(this.executor, qualified, partitionInterval) : null;
-		this.expired = new ExpiredRows(this.executor, dialect, qualified, table(), "expires_at",
+				? new PartitionMaintenance(this.executor, this.qualified, partitionInterval) : null;
+		this.expired = new ExpiredRows(this.executor, dialect, this.qualified, table(), "expires_at",
 				" AND NOT (state = 'P' AND lease_until > CURRENT_TIMESTAMP)",
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
-		this.offsets = new JdbcOffsetMarks(this.executor, this.claims, dialect.offsets(qualified, timeout.dividedBy(2)),
-				timeout);
+		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
+				dialect.offsets(this.qualified, timeout.dividedBy(2)), timeout);
 		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
 		this.maxResultBytes = dialect.maxResultBytes();
 	}
@@ -142,6 +144,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 */
 	public DataSource dataSource() {
 		return this.dataSource;
+	}
+
+	/**
+	 * Whether another store has the same records.
+	 * @param other the other store
+	 * @return whether both use the same table of the same database
+	 */
+	public boolean hasSameRecords(JdbcIdempotencyStore other) {
+		return this.qualified.isSame(other.qualified)
+				&& JdbcSchemaMigration.isSameDatabase(this.dataSource, other.dataSource);
 	}
 
 	@Override

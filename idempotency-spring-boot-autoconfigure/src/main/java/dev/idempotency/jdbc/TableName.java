@@ -1,6 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.util.Locale;
+import java.util.Objects;
 import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,11 @@ record TableName(@Nullable String schema, String table) {
 	@Nullable String schemaName() {
 		return (this.schema != null && this.schema.startsWith("\""))
 				? this.schema.substring(1, this.schema.length() - 1) : this.schema;
+	}
+
+	// Whether both are one table of a database, however their schemas are quoted.
+	boolean isSame(TableName other) {
+		return this.table.equals(other.table) && Objects.equals(schemaName(), other.schemaName());
 	}
 
 	// The name as MariaDB and MySQL quote it.

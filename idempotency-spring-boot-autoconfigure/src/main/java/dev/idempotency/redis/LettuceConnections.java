@@ -12,7 +12,9 @@ import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.springframework.dao.DataAccessException;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.store.Deadline;
@@ -32,6 +34,18 @@ final class LettuceConnections {
 	LettuceConnections(LettuceConnectionFactory factory, Duration timeout) {
 		this.factory = factory;
 		this.timeout = timeout;
+	}
+
+	boolean isSameServer(LettuceConnections other) {
+		return this.factory == other.factory || server(this.factory).equals(server(other.factory));
+	}
+
+	private static List<Object> server(LettuceConnectionFactory factory) {
+		RedisClusterConfiguration cluster = factory.getClusterConfiguration();
+		RedisSentinelConfiguration sentinel = factory.getSentinelConfiguration();
+		return List.of((cluster != null) ? cluster.getClusterNodes()
+				: (sentinel != null) ? sentinel.getSentinels() : factory.getHostName() + ':' + factory.getPort(),
+				factory.getDatabase());
 	}
 
 	private boolean connect() {

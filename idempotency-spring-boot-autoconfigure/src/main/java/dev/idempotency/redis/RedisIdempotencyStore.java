@@ -83,6 +83,15 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		return "redis";
 	}
 
+	/**
+	 * Whether another store has the same records.
+	 * @param other the other store
+	 * @return whether both use the same prefix on the same server
+	 */
+	public boolean hasSameRecords(RedisIdempotencyStore other) {
+		return this.scripts.prefix().equals(other.scripts.prefix()) && this.connections.isSameServer(other.connections);
+	}
+
 	@Override
 	public Claim claim(ClaimRequest request) {
 		return Replies.claim(request, this.connections.run(this.scripts.claim(request)));

@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -195,6 +196,17 @@ class NamedStoreTests {
 		FailureAnalysis analysis = Contexts
 			.failure(Contexts.inMemory().withPropertyValues("idempotency.stores.other.typ=redis"));
 		assertThat(analysis.getDescription()).isEqualTo("'idempotency.stores.other' contains no property of a store.");
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "jdbc,jdbc.table,idempotency.stores.other.jdbc.table=public.idempotency_record",
+			"redis,redis.key-prefix,idempotency.stores.other.timeout=1s" })
+	@Tag("promise-12")
+	void storesWithTheSameRecordsAreRefused(String type, String property, String setting) {
+		FailureAnalysis analysis = Contexts.failure(this.both.withPropertyValues("idempotency.store.type=" + type,
+				"idempotency.stores.other.type=" + type, setting));
+		assertThat(analysis.getDescription()).startsWith("The stores 'default' and 'other' have the same records");
+		assertThat(analysis.getAction()).startsWith("Set 'idempotency.stores.other." + property + "'");
 	}
 
 	@ParameterizedTest
