@@ -10,6 +10,7 @@ import javax.sql.DataSource;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.core.env.MapPropertySource;
@@ -95,6 +96,11 @@ final class ListenerStart {
 		static ShareKafkaListenerContainerFactory<Object, Object> share(ConsumerFactory<Object, Object> consumers) {
 			return new ShareKafkaListenerContainerFactory<>(
 					new DefaultShareConsumerFactory<>(consumers.getConfigurationProperties()));
+		}
+
+		@Bean
+		static OtherContainerTests.OwnFactory own(ApplicationEventPublisher publisher) {
+			return new OtherContainerTests.OwnFactory(publisher);
 		}
 
 		@Bean

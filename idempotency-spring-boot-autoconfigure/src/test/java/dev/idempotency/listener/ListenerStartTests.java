@@ -54,6 +54,7 @@ class ListenerStartTests {
 					FinalSuspendFunction    | the method is public final, so a proxy cannot intercept it. | In Kotlin, declare it 'open'
 					AsyncMethod             | @Async moves it to another thread than that of the container | Remove @Async.
 					Share                   | its container is a ShareKafkaMessageListenerContainer | Use a container of a consumer group.
+					Own                     | its container is a OwnContainer, whose handling of errors cannot be decorated. | Use a container of a consumer group.
 					NoGroup                 | has no consumer group to take its scope from. | Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.
 					AutoCommitting          | its consumer commits offsets by itself | Remove 'enable.auto.commit'
 					AutoCommittingContainer | its consumer commits offsets by itself | Remove 'enable.auto.commit'

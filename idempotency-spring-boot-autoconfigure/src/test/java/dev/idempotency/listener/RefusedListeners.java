@@ -125,6 +125,14 @@ final class RefusedListeners {
 
 	}
 
+	static class Own {
+
+		@Listen(containerFactory = "own")
+		void listen(String value) {
+		}
+
+	}
+
 	static class NoGroup {
 
 		@Listen(groupId = "")

@@ -33,6 +33,9 @@ public final class Servers {
 			// for longer than the usual nine seconds.
 			"broker.session.timeout.ms", "60000");
 
+	private static final Map<String, String> SHARE_GROUPS = Map.of("share.coordinator.state.topic.replication.factor",
+			"1", "share.coordinator.state.topic.min.isr", "1", "share.coordinator.state.topic.num.partitions", "1");
+
 	// The usual ten seconds are too few for a busy machine.
 	static {
 		Awaitility.setDefaultTimeout(Duration.ofSeconds(120));
@@ -54,7 +57,8 @@ public final class Servers {
 	}
 
 	private static EmbeddedKafkaBroker startKafka() {
-		EmbeddedKafkaBroker broker = new EmbeddedKafkaKraftBroker(1, 1).brokerProperties(BROKER);
+		EmbeddedKafkaBroker broker = new EmbeddedKafkaKraftBroker(1, 1).brokerProperties(BROKER)
+			.brokerProperties(SHARE_GROUPS);
 		broker.afterPropertiesSet();
 		Runtime.getRuntime().addShutdownHook(new Thread(broker::destroy));
 		return broker;

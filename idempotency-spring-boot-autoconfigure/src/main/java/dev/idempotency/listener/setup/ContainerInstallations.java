@@ -93,16 +93,17 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 				&& this.blockedRecords.isInstalled(container);
 	}
 
+	// Consumers of other containers, which need not be of this type, send the event too.
 	@Override
 	public void onApplicationEvent(ConsumerStartingEvent event) {
+		Installation installation = this.installations.get(event.getContainer(Object.class));
+		if (installation == null) {
+			return;
+		}
 		// Each consumer of a container is a container
 		// itself, with copies of the decorators.
 		AbstractMessageListenerContainer<?, ?> container = event.getContainer(AbstractMessageListenerContainer.class);
 		AbstractMessageListenerContainer<?, ?> consumer = event.getSource(AbstractMessageListenerContainer.class);
-		Installation installation = this.installations.get(container);
-		if (installation == null) {
-			return;
-		}
 		String problem = installation.problem(consumer);
 		if (problem == null) {
 			if (isDecorated(consumer)) {

@@ -105,6 +105,7 @@ public final class ContainerProtection {
 			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
 		Object bean = endpoint.getBean();
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
+		ListenerChecks.checkType(container, ListenerSettings.where(methods(endpoint).get(0), targetClass));
 		MessageListenerContainer main = main(container, endpoint, registry);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();

@@ -17,6 +17,7 @@ import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
+import org.springframework.kafka.listener.AbstractShareKafkaMessageListenerContainer;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.adapter.FilteringBatchMessageListenerAdapter;
@@ -119,12 +120,17 @@ final class ListenerChecks {
 		}
 	}
 
-	private static void checkContainer(MessageListenerContainer container, String where) {
+	static void checkType(MessageListenerContainer container, String where) {
 		if (!(container instanceof AbstractMessageListenerContainer<?, ?>)) {
 			throw refusal(where, "its container is a " + container.getClass().getSimpleName()
-					+ ", whose broker archives a record after a few deliveries, even if its handler never failed",
+					+ ((container instanceof AbstractShareKafkaMessageListenerContainer<?, ?>)
+							? ", whose broker archives a record after a few deliveries, even if its handler never failed"
+							: ", whose handling of errors cannot be decorated"),
 					"Use a container of a consumer group.");
 		}
+	}
+
+	private static void checkContainer(MessageListenerContainer container, String where) {
 		if (Stream.of(container.getContainerProperties().getAdviceChain())
 			.anyMatch(TransactionInterceptor.class::isInstance)) {
 			throw refusal(where, "the advice chain of its container begins a transaction outside",
