@@ -179,7 +179,7 @@ class ArchitectureTests {
 					"BlockedAwareErrorHandler", "DelegatingAcknowledgment", "DeliveryListener", "HeldAcknowledgment",
 					"ProtectingFactory", "RecordPolls", "Records",
 					// These decorate nothing.
-					"BatchAcknowledgment", "Polls", "RejectedRecordException", "TolerantDeserializer");
+					"BatchAcknowledgment", "RejectedRecordException", "TolerantDeserializer");
 	}
 
 	/**

@@ -22,8 +22,8 @@ import dev.idempotency.testsupport.Servers;
 
 /**
  * Decorates the producers of {@link KafkaTransactionTests}: records the state of a key
- * directly after the commit of its transaction, and makes commits fail with an unknown
- * outcome.
+ * directly after the commit of its transaction, makes commits fail with an unknown
+ * outcome, and fences producers.
  */
 class CommitHooks implements ProducerPostProcessor<Object, Object> {
 
@@ -90,6 +90,9 @@ class CommitHooks implements ProducerPostProcessor<Object, Object> {
 		if (value != null && value.startsWith("timeout") && states(value).size() == 1) {
 			producer.abortTransaction();
 			throw new TimeoutException("The outcome of the commit is unknown");
+		}
+		if (value != null && value.startsWith("late") && states(value).size() == 1) {
+			fence();
 		}
 		try {
 			Object result = method.invoke(producer, arguments);

@@ -61,6 +61,8 @@ class KafkaTransactionListeners {
 	}
 
 	@Idempotent(scope = "${prefix}")
+	@KafkaListener(id = "fenced-batch", idIsGroup = false, topics = "${prefix}-fenced-batch",
+			groupId = "${prefix}-fenced-batch", batch = "true")
 	@KafkaListener(id = "batch", idIsGroup = false, topics = "${prefix}-batch", groupId = "${prefix}-batch",
 			batch = "true", autoStartup = "false")
 	void batch(List<ConsumerRecord<String, String>> records) {

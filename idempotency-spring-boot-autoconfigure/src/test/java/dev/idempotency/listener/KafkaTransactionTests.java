@@ -19,6 +19,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -29,6 +30,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
@@ -70,7 +72,7 @@ class KafkaTransactionTests {
 
 	private static ConfigurableApplicationContext start(TestApp app, String prefix) {
 		Servers.addTopics(1, prefix + "-plain", prefix + "-rollback", prefix + "-recovered", prefix + "-handler",
-				prefix + "-batch", prefix + "-fenced", prefix + "-large", prefix + "-out");
+				prefix + "-batch", prefix + "-fenced", prefix + "-fenced-batch", prefix + "-large", prefix + "-out");
 		Servers.addTopics(new NewTopic(prefix + "-small", 1, (short) 1).configs(Map.of("max.message.bytes", "1000")));
 		ConfigurableApplicationContext context = app.with("prefix", prefix)
 			.with("spring.kafka.producer.transaction-id-prefix", prefix)
@@ -212,21 +214,34 @@ class KafkaTransactionTests {
 		assertThat(record("timeout")).isEqualTo(State.COMPLETED);
 	}
 
-	@Test
+	@ParameterizedTest
+	@CsvSource({ "fenced, fenced", "fenced, late", "fenced-batch, fenced" })
 	@Tag("promise-1")
-	void keyIsReleasedAtOnceIfTheProducerIsFenced() {
-		MessageListenerContainer container = this.context.getBean(KafkaListenerEndpointRegistry.class)
-			.getListenerContainer("fenced");
-		send("fenced", "fenced");
-		await().atMost(PATIENCE).until(() -> this.listeners.runs("fenced") == 1);
-		await().atMost(PATIENCE).until(() -> record("fenced") == State.FAILED);
-		// Spring Kafka redelivers the record only to the next owner of the partition.
-		container.stop();
-		container.start();
-		await().atMost(PATIENCE)
-			.untilAsserted(() -> assertThat(Kafka.lag(this.prefix + "-fenced", topic("fenced"))).isZero());
-		assertThat(output("fenced")).containsExactly("fenced");
-		assertThat(record("fenced")).isEqualTo(State.COMPLETED);
+	void fencedRecordAndThoseBehindItAreRedelivered(String container, String value) {
+		MessageListenerContainer listener = this.context.getBean(KafkaListenerEndpointRegistry.class)
+			.getListenerContainer(container);
+		List<String> values = Stream.of("first", value, "behind")
+			.map((name) -> name + "-" + container + "-" + value)
+			.toList();
+		try (Logs logs = Logs.about("container '" + container + "'")) {
+			listener.stop();
+			send(container, values.toArray(String[]::new));
+			listener.start();
+			await().atMost(PATIENCE).until(() -> this.listeners.runs(values.get(1)) == 2);
+			send(container, "next-" + container + value);
+			await().atMost(PATIENCE)
+				.untilAsserted(() -> assertThat(Kafka.lag(topic(container), topic(container))).isZero());
+			assertThat(logs.messages("WARN")).anyMatch((message) -> message.contains("left a poll early")
+					&& message.contains("transaction id prefix '" + this.prefix + "'"));
+		}
+		assertThat(values).allSatisfy((one) -> {
+			assertThat(output(one)).containsExactly(one);
+			assertThat(record(one)).isEqualTo(State.COMPLETED);
+		});
+		// The outcome of a commit that fails is unknown: the key is kept until its lease
+		// expires.
+		assertThat(this.context.getBean(KafkaTransactionConfiguration.class).blocked.containsKey(values.get(1)))
+			.isEqualTo(value.equals("late"));
 	}
 
 	@Test

@@ -198,13 +198,22 @@ public final class AsyncRetries {
 		}
 		ConsumerRecord<?, ?> failed = records.get(0);
 		TopicPartition partition = Coordinates.partition(failed);
-		current.ignoreFrom(partition, failed.offset());
 		if (async) {
 			current.retried.put(partition, failed.offset());
-			current.results.forgetFrom(partition, failed.offset());
+			soughtBack(partition, failed.offset());
 		}
 		else {
+			current.ignoreFrom(partition, failed.offset());
 			current.results.forget(records);
+		}
+	}
+
+	// Note on the thread of the consumer that it has sought back.
+	public void soughtBack(TopicPartition partition, long offset) {
+		AsyncConsumer current = this.consumer.get();
+		if (current != null) {
+			current.ignoreFrom(partition, offset);
+			current.results.forgetFrom(partition, offset);
 		}
 	}
 

@@ -147,6 +147,7 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
 		this.listeners.identities.assigned(assignments.keySet());
+		BlockedRecordHandling.assigned(assignments);
 		super.onPartitionsAssigned(assignments, callback);
 	}
 
@@ -166,7 +167,13 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 	@Override
 	public void onFirstPoll() {
 		if (this.delegate instanceof ConsumerSeekAware aware) {
-			aware.onFirstPoll();
+			try {
+				aware.onFirstPoll();
+			}
+			catch (RuntimeException ex) {
+				BlockedRecordHandling.leavePoll();
+				throw ex;
+			}
 		}
 	}
 

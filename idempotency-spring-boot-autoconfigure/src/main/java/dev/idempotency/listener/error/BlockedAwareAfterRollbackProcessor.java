@@ -52,7 +52,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 	@Override
 	public void process(List<ConsumerRecord<K, V>> records, Consumer<K, V> consumer, MessageListenerContainer container,
 			Exception exception, boolean recoverable, EOSMode eosMode) {
-		KafkaTransactionCompletions.resolve(exception);
+		begin(exception);
 		OperationBlockedException blocked = OperationBlockedException.in(exception);
 		if (blocked == null) {
 			records.stream().limit(1).forEach(this.failed);
@@ -67,7 +67,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 	public void processBatch(ConsumerRecords<K, V> records, List<ConsumerRecord<K, V>> recordList,
 			Consumer<K, V> consumer, MessageListenerContainer container, Exception exception, boolean recoverable,
 			EOSMode eosMode) {
-		KafkaTransactionCompletions.resolve(exception);
+		begin(exception);
 		PartialBatchException partial = PartialBatchException.in(exception);
 		if (partial == null) {
 			records.forEach(this.failed);
@@ -76,6 +76,13 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 		}
 		seek(recordList, consumer);
 		partial.pause(this.pauses, container, consumer);
+	}
+
+	private void begin(Exception exception) {
+		if (!isProcessInTransaction()) {
+			ConsumerState.current().poll.handled();
+		}
+		KafkaTransactionCompletions.resolve(exception);
 	}
 
 	@SuppressWarnings({ "unchecked", "rawtypes" })

@@ -226,6 +226,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	@Override
 	public void handleOtherException(Exception thrownException, Consumer<?, ?> consumer,
 			MessageListenerContainer container, boolean batchListener) {
+		ConsumerState.current().poll.leave();
 		this.delegate.handleOtherException(thrownException, consumer, container, batchListener);
 	}
 

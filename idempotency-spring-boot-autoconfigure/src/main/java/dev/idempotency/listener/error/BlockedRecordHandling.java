@@ -1,6 +1,7 @@
 package dev.idempotency.listener.error;
 
 import java.util.Collection;
+import java.util.Map;
 import java.util.function.Consumer;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -52,7 +53,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 			container
 				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed, asyncRetries));
 		}
-		PollInterceptors.install(container, this.pauses);
+		new PollInterceptors(container, this.pauses, asyncRetries, manager).install(container);
 		if (manager != null) {
 			installAfterRollback(container, (ConfigurableTransactionManager) manager, failed);
 		}
@@ -100,6 +101,22 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 */
 	public static void setBlocked(@Nullable RuntimeException exception) {
 		ConsumerState.current().blocked = exception;
+	}
+
+	/**
+	 * Note that the container is about to leave the current poll with an exception.
+	 */
+	public static void leavePoll() {
+		ConsumerState.current().poll.leave();
+	}
+
+	/**
+	 * Note the positions of partitions that are assigned to the consumer of the current
+	 * thread.
+	 * @param positions the positions
+	 */
+	public static void assigned(Map<TopicPartition, Long> positions) {
+		ConsumerState.current().poll.assigned(positions);
 	}
 
 	/**

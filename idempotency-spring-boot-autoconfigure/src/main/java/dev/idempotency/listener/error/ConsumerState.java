@@ -23,6 +23,8 @@ final class ConsumerState {
 	// The partitions that are paused for blocked records during the current poll.
 	final Set<TopicPartition> paused = new HashSet<>();
 
+	final PollProgress poll = new PollProgress();
+
 	static ConsumerState current() {
 		return CURRENT.get();
 	}

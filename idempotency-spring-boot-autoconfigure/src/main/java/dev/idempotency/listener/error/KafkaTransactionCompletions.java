@@ -103,11 +103,20 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 	@Override
 	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
 		settleAll(ended(transaction, commitFailure != null), PendingCompletion::complete);
+		noteEnd(commitFailure == null);
 	}
 
 	@Override
 	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
 		settleAll(ended(transaction, STATE.get().committing), PendingCompletion::release);
+		noteEnd(false);
+	}
+
+	// The outermost transaction is that of the container.
+	private static void noteEnd(boolean committed) {
+		if (STATE.get().open.isEmpty()) {
+			ConsumerState.current().poll.transactionEnded(committed);
+		}
 	}
 
 	private static void settleAll(List<PendingCompletion> completions, Consumer<PendingCompletion> how) {

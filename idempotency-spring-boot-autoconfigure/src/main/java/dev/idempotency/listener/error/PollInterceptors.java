@@ -1,80 +1,170 @@
 package dev.idempotency.listener.error;
 
+import java.util.Map;
+
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
+import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.CompositeBatchInterceptor;
 import org.springframework.kafka.listener.CompositeRecordInterceptor;
 import org.springframework.kafka.listener.RecordInterceptor;
+import org.springframework.kafka.transaction.KafkaAwareTransactionManager;
+
+import dev.idempotency.listener.async.AsyncRetries;
 
 /**
  * Intercepts the polls of a container, before and after the interceptors of the
  * application. A container calls {@code setupThreadState} directly before it polls, when
- * it has paused and resumed partitions itself, and {@code clearThreadState} before it
- * does so the next time.
+ * it has paused and resumed partitions itself, and {@code clearThreadState} when it has
+ * processed or left the poll.
+ *
+ * @param container the container
+ * @param pauses the pauses of partitions during polls
+ * @param asyncRetries the retries of its asynchronous results
+ * @param manager its Kafka transaction manager, {@code null} if it has none
  */
-final class PollInterceptors {
+record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, PartitionPauses pauses,
+		AsyncRetries asyncRetries, @Nullable KafkaAwareTransactionManager<?, ?> manager) {
 
-	private PollInterceptors() {
-	}
+	private static final Log logger = LogFactory.getLog(PollInterceptors.class);
 
 	// The kind of the container's listener may not be known yet.
-	static <K, V> void install(AbstractMessageListenerContainer<K, V> container, PartitionPauses pauses) {
-		RecordInterceptor<K, V> records = container.getRecordInterceptor();
+	<K, V> void install(AbstractMessageListenerContainer<K, V> target) {
+		RecordInterceptor<K, V> records = target.getRecordInterceptor();
 		if (!(records instanceof RecordPolls)) {
-			container.setRecordInterceptor(new RecordPolls<>(records, pauses));
+			target.setRecordInterceptor(new RecordPolls<>(records, this));
 		}
-		BatchInterceptor<K, V> batches = container.getBatchInterceptor();
+		BatchInterceptor<K, V> batches = target.getBatchInterceptor();
 		if (!(batches instanceof BatchPolls)) {
-			container.setBatchInterceptor(new BatchPolls<>(batches, pauses));
+			target.setBatchInterceptor(new BatchPolls<>(batches, this));
 		}
+		// Without a transaction, the error handler is notified of the exception.
+		ApplicationEventPublisher publisher = target.getApplicationEventPublisher();
+		if (this.manager != null && publisher != null && !(publisher instanceof Events)) {
+			target.setApplicationEventPublisher(new Events(publisher));
+		}
+	}
+
+	private void beforePoll(Consumer<?, ?> consumer) {
+		this.pauses.beforePoll(consumer);
+		ConsumerState.current().poll.begin(consumer, this.manager != null);
+	}
+
+	private void afterPoll(Consumer<?, ?> consumer) {
+		PollProgress poll = ConsumerState.current().poll;
+		boolean uncommitted = poll.isUncommitted();
+		try {
+			Map<TopicPartition, Long> sought = poll.end(consumer);
+			sought.forEach(this.asyncRetries::soughtBack);
+			if (!sought.isEmpty()) {
+				logger.warn("The container '" + this.container.getListenerId()
+						+ "' left a poll early. Its records are redelivered from these offsets on: " + sought
+						+ ((this.manager != null && uncommitted) ? fenced(this.manager) : ""));
+			}
+		}
+		catch (RuntimeException ex) {
+			logger.debug("The consumer ends, so that its records are redelivered after its next start", ex);
+		}
+		this.pauses.afterPoll(consumer);
+	}
+
+	private static String fenced(KafkaAwareTransactionManager<?, ?> manager) {
+		return ". Its Kafka transaction was not committed. If its producer was fenced, another instance uses the same "
+				+ "transaction id prefix '" + manager.getProducerFactory().getTransactionIdPrefix()
+				+ "': set 'spring.kafka.producer.transaction-id-prefix' to a different text for each instance";
 	}
 
 	private static final class RecordPolls<K, V> extends CompositeRecordInterceptor<K, V> {
 
-		RecordPolls(@Nullable RecordInterceptor<K, V> application, PartitionPauses pauses) {
-			addRecordInterceptor(new Polls<>(pauses));
+		private final PollInterceptors polls;
+
+		RecordPolls(@Nullable RecordInterceptor<K, V> application, PollInterceptors polls) {
+			this.polls = polls;
 			if (application != null) {
 				addRecordInterceptor(application);
 			}
+		}
+
+		@Override
+		public void setupThreadState(Consumer<?, ?> consumer) {
+			this.polls.beforePoll(consumer);
+			super.setupThreadState(consumer);
+		}
+
+		@Override
+		public void clearThreadState(Consumer<?, ?> consumer) {
+			this.polls.afterPoll(consumer);
+			super.clearThreadState(consumer);
+		}
+
+		@Override
+		public @Nullable ConsumerRecord<K, V> intercept(ConsumerRecord<K, V> record, Consumer<K, V> consumer) {
+			ConsumerState.current().poll.begin(record);
+			return super.intercept(record, consumer);
+		}
+
+		@Override
+		public void afterRecord(ConsumerRecord<K, V> record, Consumer<K, V> consumer) {
+			PollProgress poll = ConsumerState.current().poll;
+			poll.end(record);
+			super.afterRecord(record, consumer);
+			poll.goOn();
 		}
 
 	}
 
 	private static final class BatchPolls<K, V> extends CompositeBatchInterceptor<K, V> {
 
-		BatchPolls(@Nullable BatchInterceptor<K, V> application, PartitionPauses pauses) {
-			addBatchInterceptor(new Polls<>(pauses));
+		private final PollInterceptors polls;
+
+		BatchPolls(@Nullable BatchInterceptor<K, V> application, PollInterceptors polls) {
+			this.polls = polls;
 			if (application != null) {
 				addBatchInterceptor(application);
 			}
 		}
 
-	}
-
-	private record Polls<K, V>(PartitionPauses pauses) implements RecordInterceptor<K, V>, BatchInterceptor<K, V> {
-
 		@Override
 		public void setupThreadState(Consumer<?, ?> consumer) {
-			this.pauses.beforePoll(consumer);
+			this.polls.beforePoll(consumer);
+			super.setupThreadState(consumer);
 		}
 
 		@Override
 		public void clearThreadState(Consumer<?, ?> consumer) {
-			this.pauses.afterPoll(consumer);
+			this.polls.afterPoll(consumer);
+			super.clearThreadState(consumer);
 		}
 
 		@Override
-		public ConsumerRecord<K, V> intercept(ConsumerRecord<K, V> record, Consumer<K, V> consumer) {
-			return record;
+		public @Nullable ConsumerRecords<K, V> intercept(ConsumerRecords<K, V> records, Consumer<K, V> consumer) {
+			PollProgress poll = ConsumerState.current().poll;
+			poll.begin(records);
+			ConsumerRecords<K, V> intercepted = super.intercept(records, consumer);
+			poll.goOn();
+			return intercepted;
 		}
 
+	}
+
+	private record Events(ApplicationEventPublisher delegate) implements ApplicationEventPublisher {
+
 		@Override
-		public ConsumerRecords<K, V> intercept(ConsumerRecords<K, V> records, Consumer<K, V> consumer) {
-			return records;
+		public void publishEvent(Object event) {
+			try {
+				this.delegate.publishEvent(event);
+			}
+			catch (RuntimeException ex) {
+				ConsumerState.current().poll.leave();
+				throw ex;
+			}
 		}
 
 	}

@@ -1,0 +1,210 @@
+package dev.idempotency.listener.error;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.MockConsumer;
+import org.apache.kafka.clients.producer.MockProducer;
+import org.apache.kafka.common.TopicPartition;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.kafka.event.ListenerContainerNoLongerIdleEvent;
+import org.springframework.kafka.listener.BatchInterceptor;
+import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.KafkaMessageListenerContainer;
+import org.springframework.kafka.listener.MessageListener;
+import org.springframework.kafka.listener.RecordInterceptor;
+import org.springframework.kafka.mock.MockProducerFactory;
+import org.springframework.kafka.support.TopicPartitionOffset;
+import org.springframework.kafka.transaction.KafkaTransactionManager;
+
+import dev.idempotency.listener.async.AsyncRetries;
+import dev.idempotency.testsupport.Logs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests that no record of a poll is passed when the container of the running version of
+ * Spring Kafka leaves the poll early, and that its last deliveries are in order.
+ */
+@Execution(ExecutionMode.CONCURRENT)
+@Tag("promise-1")
+class PollProgressTests {
+
+	private static final List<TopicPartition> PARTITIONS = List.of(new TopicPartition("payments", 0),
+			new TopicPartition("payments", 1));
+
+	private final Log log = new Log();
+
+	private final BlockedRecordHandling handling = new BlockedRecordHandling();
+
+	private final List<MockProducer<Object, Object>> producers = new CopyOnWriteArrayList<>();
+
+	private final List<ConsumerRecord<?, ?>> deliveries = new CopyOnWriteArrayList<>();
+
+	private final AtomicBoolean failed = new AtomicBoolean();
+
+	private KafkaMessageListenerContainer<Object, Object> container;
+
+	@AfterEach
+	void stop() {
+		this.container.stop();
+		this.handling.destroy();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "false, true, fenced", "false, true, interceptor", "false, true, after", "false, true, event",
+			"false, false, after", "false, false, event", "true, true, fenced", "true, true, interceptor",
+			"true, true, event", "true, false, event" })
+	void recordsAreRedeliveredWhenTheContainerLeavesThePoll(boolean batch, boolean transactional, String failure) {
+		ContainerProperties properties = new ContainerProperties(new TopicPartitionOffset("payments", 0),
+				new TopicPartitionOffset("payments", 1));
+		properties.setGroupId("payments");
+		properties.setIdleEventInterval(10L);
+		properties.setMessageListener(batch
+				? (BatchMessageListener<Object, Object>) (records) -> records.forEach((one) -> deliver(one, failure))
+				: (MessageListener<Object, Object>) (record) -> deliver(record, failure));
+		if (transactional) {
+			properties.setKafkaAwareTransactionManager(
+					new KafkaTransactionManager<>(new MockProducerFactory<>((inTransaction, id) -> producer(), "tx-")));
+		}
+		this.container = new KafkaMessageListenerContainer<>(new DefaultKafkaConsumerFactory<>(Map.of()) {
+			@Override
+			public Consumer<Object, Object> createConsumer(String group, String prefix, String suffix,
+					Properties overrides) {
+				return PollProgressTests.this.log;
+			}
+		}, properties);
+		this.container.setBeanName("leaving");
+		this.container.setRecordInterceptor(new RecordInterceptor<>() {
+
+			@Override
+			public ConsumerRecord<Object, Object> intercept(ConsumerRecord<Object, Object> record,
+					Consumer<Object, Object> consumer) {
+				failIf(record.partition() == 0 && record.offset() == 1 && failure.equals("interceptor"));
+				return record;
+			}
+
+			@Override
+			public void afterRecord(ConsumerRecord<Object, Object> record, Consumer<Object, Object> consumer) {
+				failIf(failure.equals("after"));
+			}
+
+		});
+		this.container.setBatchInterceptor(new BatchInterceptor<>() {
+
+			@Override
+			public ConsumerRecords<Object, Object> intercept(ConsumerRecords<Object, Object> records,
+					Consumer<Object, Object> consumer) {
+				failIf(failure.equals("interceptor"));
+				return records;
+			}
+
+		});
+		this.container.setApplicationEventPublisher(
+				(event) -> failIf(event instanceof ListenerContainerNoLongerIdleEvent && failure.equals("event")));
+		this.handling.install(this.container, (record) -> {
+		}, new AsyncRetries());
+		try (Logs logs = new Logs()) {
+			this.container.start();
+			this.log.open();
+			await().until(() -> PARTITIONS.stream().allMatch((partition) -> last(partition).size() == Log.SIZE));
+			assertThat(this.failed).isTrue();
+			assertThat(PARTITIONS)
+				.allSatisfy((partition) -> assertThat(last(partition)).isEqualTo(List.of(0L, 1L, 2L)));
+			await().until(() -> logs.messages("WARN")
+				.stream()
+				.anyMatch((message) -> message.startsWith("The container 'leaving' left a poll early.")
+						&& message.contains("transaction-id-prefix") == failure.equals("fenced")));
+		}
+	}
+
+	// The offsets that were delivered last, up to the highest one.
+	private List<Long> last(TopicPartition partition) {
+		List<Long> last = new ArrayList<>();
+		this.deliveries.stream().filter((record) -> record.partition() == partition.partition()).forEach((record) -> {
+			last.removeIf((offset) -> offset >= record.offset());
+			last.add(record.offset());
+		});
+		return last;
+	}
+
+	private void deliver(ConsumerRecord<?, ?> record, String failure) {
+		this.deliveries.add(record);
+		if (record.partition() == 0 && record.offset() == 1 && failure.equals("fenced")
+				&& this.failed.compareAndSet(false, true)) {
+			this.producers.get(this.producers.size() - 1).fenceProducer();
+		}
+	}
+
+	private void failIf(boolean due) {
+		if (due && this.failed.compareAndSet(false, true)) {
+			throw new IllegalStateException("fails once");
+		}
+	}
+
+	private MockProducer<Object, Object> producer() {
+		MockProducer<Object, Object> producer = new MockProducer<>();
+		producer.initTransactions();
+		this.producers.add(producer);
+		return producer;
+	}
+
+	/**
+	 * Two partitions with three records each, which are returned from the position on.
+	 */
+	private static final class Log extends MockConsumer<Object, Object> {
+
+		private static final int SIZE = 3;
+
+		private volatile boolean open;
+
+		private volatile int polls;
+
+		Log() {
+			super("earliest");
+			updateBeginningOffsets(Map.of(PARTITIONS.get(0), 0L, PARTITIONS.get(1), 0L));
+		}
+
+		// The container is idle before.
+		void open() {
+			int before = this.polls;
+			await().until(() -> this.polls > before + 5);
+			this.open = true;
+		}
+
+		@Override
+		public synchronized ConsumerRecords<Object, Object> poll(Duration timeout) {
+			this.polls++;
+			try {
+				wait(10);
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+			for (TopicPartition partition : PARTITIONS) {
+				for (long offset = position(partition); this.open && offset < SIZE; offset++) {
+					addRecord(new ConsumerRecord<>("payments", partition.partition(), offset, "key", "value"));
+				}
+			}
+			return super.poll(Duration.ZERO);
+		}
+
+	}
+
+}
