@@ -2,8 +2,8 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -59,7 +59,7 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final ScheduledThreadPoolExecutor repetitions;
 
-	private final Set<CompletableFuture<?>> running = ConcurrentHashMap.newKeySet();
+	private final Map<CompletableFuture<?>, IdempotentOperation> running = new ConcurrentHashMap<>();
 
 	AsyncSettlements(Settlements settlements, StoredResults results, ThreadFactory threads, ThreadFactory completions) {
 		this.settlements = settlements;
@@ -71,7 +71,7 @@ final class AsyncSettlements implements AutoCloseable {
 
 	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
 			ResultCodec<T> codec) {
-		CompletableFuture<IdempotentResult<T>> future = new CompletableFuture<>();
+		CompletableFuture<IdempotentResult<T>> future = Futures.cancelling(stage);
 		stage.whenComplete((result, error) -> {
 			Runnable settlement = () -> {
 				try {
@@ -85,7 +85,7 @@ final class AsyncSettlements implements AutoCloseable {
 					+ claim.operation() + ". Its key is free when its lease has expired");
 			execute(settlement, late, claim.operation());
 		});
-		return Futures.cancelling(stage, future);
+		return future;
 	}
 
 	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
@@ -144,21 +144,20 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private void execute(Runnable settlement, Runnable late, IdempotentOperation operation) {
 		CompletableFuture<@Nullable Void> settled = new CompletableFuture<>();
-		this.running.add(settled);
-		settled.whenComplete((done, failure) -> this.running.remove(settled));
+		this.running.put(settled, operation);
 		Runnable task = () -> {
 			try {
 				settlement.run();
 			}
 			finally {
-				settled.complete(null);
+				ended(settled);
 			}
 		};
 		try {
 			this.executor.execute(task);
 		}
 		catch (RejectedExecutionException ex) {
-			settled.complete(null);
+			ended(settled);
 			late.run();
 		}
 		catch (Error ex) {
@@ -166,6 +165,11 @@ final class AsyncSettlements implements AutoCloseable {
 					+ ", so the current thread records it. Check the thread limit of the process", ex);
 			task.run();
 		}
+	}
+
+	private void ended(CompletableFuture<@Nullable Void> settled) {
+		this.running.remove(settled);
+		settled.complete(null);
 	}
 
 	// Repeat an operation until it has completed here or elsewhere, or has failed
@@ -248,24 +252,43 @@ final class AsyncSettlements implements AutoCloseable {
 	}
 
 	void awaitRunning() {
+		awaitRunning(System.nanoTime() + LAST_WAIT.toNanos());
+		warnOfRunning();
+	}
+
+	// Further handlers may end during the wait.
+	private void awaitRunning(long end) {
 		try {
-			CompletableFuture.allOf(this.running.toArray(CompletableFuture[]::new))
-				.get(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+			while (!this.running.isEmpty()) {
+				CompletableFuture.allOf(this.running.keySet().toArray(CompletableFuture[]::new))
+					.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
+			}
 		}
 		catch (TimeoutException | ExecutionException ex) {
-			logger.warn("Some outcomes of asynchronous handlers could not be recorded within " + LAST_WAIT
-					+ ". Their keys are free when their leases have expired", ex);
+			logger.debug("The time to record the outcomes of asynchronous handlers is over", ex);
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
 		}
 	}
 
+	private void warnOfRunning() {
+		if (!this.running.isEmpty()) {
+			logger.warn("The outcomes of some operations are not recorded yet: " + this.running.values()
+					+ ". If the process ends first, their keys are free when their leases have expired");
+		}
+	}
+
+	// The settlements that run when the time is over are not interrupted: they may still
+	// be recorded.
 	@Override
 	public void close() {
 		this.repetitions.shutdownNow();
-		awaitRunning();
-		this.executor.shutdownNow();
+		long end = System.nanoTime() + LAST_WAIT.toNanos();
+		awaitRunning(end);
+		this.executor.shutdown();
+		awaitRunning(end);
+		warnOfRunning();
 	}
 
 }

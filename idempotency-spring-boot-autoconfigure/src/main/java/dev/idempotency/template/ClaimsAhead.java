@@ -85,10 +85,12 @@ final class ClaimsAhead implements AutoCloseable {
 		return (answer instanceof Claim.Completed || answer instanceof Claim.Stale) ? claimed : null;
 	}
 
-	// Take a claim in order to use it. Another answer is used only for a short time,
-	// because an operator may evict the key while its consumer is paused.
+	// Take a claim in order to use it. Another answer is used only for a short time, and
+	// not after an eviction in this process, because an operator may evict the key while
+	// its consumer is paused.
 	boolean take(Claimed claimed) {
-		return (claimed.claim() instanceof Claim.Acquired) ? remove(claimed) : !isOld(claimed, System.nanoTime());
+		return (claimed.claim() instanceof Claim.Acquired) ? remove(claimed)
+				: !isOld(claimed, System.nanoTime()) && !this.engine.cache().isRemoved(claimed.operation().key());
 	}
 
 	private static boolean isOld(Claimed claimed, long now) {

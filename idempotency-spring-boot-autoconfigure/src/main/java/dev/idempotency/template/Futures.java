@@ -27,7 +27,7 @@ public final class Futures {
 	 * @return a future that completes with what the conversion returns or throws
 	 */
 	public static <T, R> CompletableFuture<R> convert(CompletionStage<T> stage, Conversion<T, R> conversion) {
-		CompletableFuture<R> future = new CompletableFuture<>();
+		CompletableFuture<R> future = cancelling(stage);
 		stage.whenComplete((result, error) -> {
 			try {
 				future.complete(conversion.apply(result, error));
@@ -36,7 +36,21 @@ public final class Futures {
 				future.completeExceptionally(ex);
 			}
 		});
-		return cancelling(stage, future);
+		return future;
+	}
+
+	// Return a future that cancels the stage before itself: what follows its end, such as
+	// the record of a failure, must not happen while the stage still runs.
+	static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage) {
+		return new CompletableFuture<>() {
+
+			@Override
+			public boolean cancel(boolean mayInterruptIfRunning) {
+				stage.toCompletableFuture().cancel(true);
+				return super.cancel(mayInterruptIfRunning);
+			}
+
+		};
 	}
 
 	/**

@@ -444,8 +444,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				(BatchHandler<Object>) handler);
 		try {
 			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
-			executeAll(run, boundary, true);
-			return BatchRun.resultsOf(run.end());
+			BatchResult<Object> ended;
+			try {
+				executeAll(run, boundary, true);
+			}
+			finally {
+				ended = run.end();
+			}
+			return BatchRun.resultsOf(ended);
 		}
 		finally {
 			run.leaveContext();

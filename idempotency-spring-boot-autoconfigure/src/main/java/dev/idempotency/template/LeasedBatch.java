@@ -239,13 +239,19 @@ final class LeasedBatch<T> {
 		int now = (this.deferral != null) ? due.size() : this.run.completed(due.size());
 		List<Integer> first = due.subList(0, now);
 		List<Integer> later = due.subList(now, due.size());
-		complete(first, values.subList(0, now));
-		if (first.stream().noneMatch((index) -> this.plan.item(index).isBlocked())) {
-			deferEach(later, values.subList(now, due.size()));
+		boolean recorded = false;
+		try {
+			complete(first, values.subList(0, now));
+			recorded = first.stream().noneMatch((index) -> this.plan.item(index).isBlocked());
 		}
-		else {
-			// They are redelivered behind the blocked item, and must not run again.
-			complete(later, values.subList(now, due.size()));
+		finally {
+			if (recorded) {
+				deferEach(later, values.subList(now, due.size()));
+			}
+			else {
+				// They are redelivered behind the blocked item, and must not run again.
+				complete(later, values.subList(now, due.size()));
+			}
 		}
 		// Behind a deferral, the handler could run again.
 		if (this.deferral == null) {
@@ -260,25 +266,38 @@ final class LeasedBatch<T> {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		int done = (position >= 0) ? position : this.run.finished();
-		List<Integer> before = due.subList(0, done);
+		List<Integer> rest = due.subList(done, due.size());
+		// Without a position, the handler has failed at all of them.
+		List<Integer> failed = (position < 0) ? rest : rest.subList(0, 1);
+		// An Error of the store at one part must not keep the claims of the others.
+		try {
+			endBefore(due.subList(0, done), error);
+		}
+		finally {
+			if (blocked != null) {
+				this.plan.undone(failed, blocked);
+				release(rest);
+			}
+			else {
+				try {
+					fail(failed, error);
+				}
+				finally {
+					this.plan.fail((position < 0) ? -1 : due.get(position), error);
+					release(rest.subList(failed.size(), rest.size()));
+				}
+			}
+		}
+	}
+
+	private void endBefore(List<Integer> before, Throwable error) {
 		if (this.allOrNothing && !this.run.handler().isCommitted(error)) {
 			// Their effects are rolled back with the transaction.
 			release(before);
 		}
 		else {
-			complete(before, this.run.valuesBefore(done));
+			complete(before, this.run.valuesBefore(before.size()));
 		}
-		List<Integer> rest = due.subList(done, due.size());
-		// Without a position, the handler has failed at all of them.
-		List<Integer> failed = (position < 0) ? rest : rest.subList(0, 1);
-		if (blocked != null) {
-			release(rest);
-			this.plan.undone(failed, blocked);
-			return;
-		}
-		fail(failed, error);
-		release(rest.subList(failed.size(), rest.size()));
-		this.plan.fail((position < 0) ? -1 : due.get(position), error);
 	}
 
 	private void complete(List<Integer> done, List<@Nullable T> values) {

@@ -7,7 +7,6 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -44,10 +43,11 @@ final class Leases implements AutoCloseable {
 
 	private final StoreCalls calls;
 
-	private final Map<IdempotencyKey, OwnedClaim> running = new ConcurrentHashMap<>();
+	// The claims whose leases are renewed, by their tokens.
+	private final Map<UUID, OwnedClaim> running = new ConcurrentHashMap<>();
 
-	// Claims whose key a later claim with the same or a lower fence has, by their tokens.
-	private final Map<UUID, OwnedClaim> contested = new ConcurrentHashMap<>();
+	// The latest of these claims of each key.
+	private final Map<IdempotencyKey, OwnedClaim> latest = new ConcurrentHashMap<>();
 
 	private final PeriodicTask renewal;
 
@@ -62,14 +62,13 @@ final class Leases implements AutoCloseable {
 	// decides at the next renewal: either the answer to this claim was late, or the
 	// store has forgotten the earlier claim.
 	void keep(OwnedClaim claim) {
-		OwnedClaim other = this.running.put(claim.request().key(), claim);
-		if (other != null && other.isRunning()) {
-			if (other.execution().fence() < claim.execution().fence()) {
-				lost(other);
-			}
-			else {
-				this.contested.put(other.token(), other);
-			}
+		this.running.put(claim.token(), claim);
+		OwnedClaim other = this.latest.put(claim.request().key(), claim);
+		if (other != null && !other.isRunning()) {
+			release(other);
+		}
+		else if (other != null && other.execution().fence() < claim.execution().fence() && release(other)) {
+			lost(other);
 		}
 		try {
 			// Duration.dividedBy computes with BigDecimal.
@@ -83,8 +82,8 @@ final class Leases implements AutoCloseable {
 	}
 
 	boolean release(OwnedClaim claim) {
-		return this.running.remove(claim.request().key(), claim)
-				|| (!this.contested.isEmpty() && this.contested.remove(claim.token(), claim));
+		this.latest.remove(claim.request().key(), claim);
+		return this.running.remove(claim.token(), claim);
 	}
 
 	Settlement restore(OwnedClaim claim) {
@@ -100,19 +99,17 @@ final class Leases implements AutoCloseable {
 
 	private void renew() {
 		long now = System.nanoTime();
-		if (claims().noneMatch((claim) -> claim.hasPassed(now, RENEWAL))) {
+		if (this.running.values().stream().noneMatch((claim) -> claim.hasPassed(now, RENEWAL))) {
 			return;
 		}
 		// Leases that are almost due are renewed too,
 		// so that all are due together next time.
-		Map<Boolean, List<OwnedClaim>> due = claims().filter((claim) -> claim.hasPassed(now, CHECKS))
+		Map<Boolean, List<OwnedClaim>> due = this.running.values()
+			.stream()
+			.filter((claim) -> claim.hasPassed(now, CHECKS))
 			.collect(Collectors.partitioningBy(OwnedClaim::isRenewedAlone));
 		renewTogether(due.getOrDefault(false, List.of()), now);
 		renewEach(due.getOrDefault(true, List.of()), now);
-	}
-
-	private Stream<OwnedClaim> claims() {
-		return Stream.concat(this.running.values().stream(), this.contested.values().stream());
 	}
 
 	private void renewTogether(List<OwnedClaim> due, long now) {
@@ -193,15 +190,15 @@ final class Leases implements AutoCloseable {
 		}
 	}
 
-	// The handler has failed while the claim was restored, and the store did not know the
-	// key when the failure was recorded.
+	// The handler has ended while the claim was restored, and the store did not know the
+	// key when the failure was recorded, or an operator has evicted the completed key.
 	private void releaseRestored(OwnedClaim claim) {
 		try {
 			this.calls.settle(StoreCall.RELEASE, claim.operation(), () -> this.engine.store().release(claim.request()));
 		}
 		catch (OperationBlockedException ex) {
-			logger.warn("The claim of a failed handler was restored and could not be released: " + claim.operation()
-					+ ". The key is free when its lease has expired", ex);
+			logger.warn("The claim of a handler that has ended was restored and could not be released: "
+					+ claim.operation() + ". The key is free when its lease has expired", ex);
 		}
 	}
 

@@ -36,11 +36,18 @@ final class LocalCompletions {
 		if (operation.version() != null) {
 			return;
 		}
-		IdempotencyKey key = operation.key();
-		this.cache.add(key, operation.fingerprint(), result, operation.retention());
-		if (!this.removed.isEmpty() && this.removed.containsKey(key)) {
-			this.cache.remove(key);
-		}
+		// A removal of the key on another thread waits for this, and then removes it.
+		this.removed.compute(operation.key(), (key, since) -> {
+			if (since == null) {
+				this.cache.add(key, operation.fingerprint(), result, operation.retention());
+			}
+			return since;
+		});
+	}
+
+	// Whether a record that was read within the last seconds may be outdated.
+	boolean isRemoved(IdempotencyKey key) {
+		return this.removed.containsKey(key);
 	}
 
 	// Remove keys before their records change: a duplicate that adds one from now on
@@ -49,8 +56,10 @@ final class LocalCompletions {
 		long now = System.nanoTime();
 		this.removed.values().removeIf((since) -> now - since > MEMORY.toNanos());
 		for (IdempotencyKey key : keys) {
-			this.removed.put(key, now);
-			this.cache.remove(key);
+			this.removed.compute(key, (removed, since) -> {
+				this.cache.remove(removed);
+				return now;
+			});
 		}
 	}
 

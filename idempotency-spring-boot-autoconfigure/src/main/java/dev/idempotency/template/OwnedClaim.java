@@ -157,7 +157,7 @@ final class OwnedClaim {
 
 	// Without a record in the store another consumer could claim the key.
 	boolean isWorthRestoring() {
-		return isRunning() || isCompletion();
+		return isRunning() || (isCompletion() && !isEnded());
 	}
 
 	// Keep the settlement for a retry, because the store is unavailable.

@@ -97,8 +97,10 @@ public final class PendingCompletion {
 		catch (OperationBlockedException ex) {
 			logger.debug("The completion is pending and is retried", ex);
 		}
-		this.parts
-			.forEach((part) -> part.report((part.outcome() == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED));
+		finally {
+			this.parts
+				.forEach((part) -> part.report((part.outcome() == Settlement.LOST) ? Outcome.LOST : Outcome.PROCESSED));
+		}
 		return (outcome() == Settlement.LOST) ? Settlement.LOST : Settlement.SETTLED;
 	}
 
@@ -107,8 +109,12 @@ public final class PendingCompletion {
 	 * be run again at once.
 	 */
 	public void release() {
-		this.settlements.settle(StoreCall.RELEASE, this, this.claims);
-		this.parts.forEach((part) -> part.report(Outcome.FAILED));
+		try {
+			this.settlements.settle(StoreCall.RELEASE, this, this.claims);
+		}
+		finally {
+			this.parts.forEach((part) -> part.report(Outcome.FAILED));
+		}
 	}
 
 	/**

@@ -10,6 +10,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
@@ -167,6 +168,24 @@ class AsyncTemplateTests {
 	}
 
 	@Test
+	void handlerIsCancelledBeforeItsOutcomeIsReported() {
+		AtomicBoolean cancelled = new AtomicBoolean();
+		OperationObserver observer = new OperationObserver() {
+
+			@Override
+			public void handled(HandledOperation operation) {
+				cancelled.set(AsyncTemplateTests.this.handler.isCancelled());
+			}
+
+		};
+		try (IdempotencyTemplate observed = new IdempotencyTemplate(this.store,
+				new Settings(null, false, new Observers(List.of(observer), List.of())))) {
+			observed.executeAsync(this.operation, new TextCodec(), () -> this.handler).cancel(true);
+		}
+		assertThat(cancelled).isTrue();
+	}
+
+	@Test
 	@Tag("promise-2")
 	@Tag("slow")
 	void leaseIsRenewedUntilTheStageCompletes() {
@@ -310,6 +329,50 @@ class AsyncTemplateTests {
 		this.template.settle();
 		assertThat(end.getCount()).isZero();
 		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	// More than there are threads for their settlements.
+	@Test
+	@Tag("promise-7")
+	void closeRecordsTheOutcomesOfHandlersThatEndWhileItWaits() throws Exception {
+		CountDownLatch firstMayEnd = new CountDownLatch(1);
+		CountDownLatch othersMayEnd = new CountDownLatch(1);
+		this.store.before(StoreCall.COMPLETE,
+				(claim) -> awaitLatch(claim.key().equals(this.key) ? firstMayEnd : othersMayEnd));
+		run();
+		CompletableFuture<String> otherHandlers = new CompletableFuture<>();
+		List<IdempotencyKey> others = Stream.generate(TestDatabase::newKey).limit(12).toList();
+		others.forEach((other) -> run(TestDatabase.operation(other, Mode.LEASED), otherHandlers));
+		this.handler.complete("paid");
+		Thread closing = new Thread(this.template::close);
+		closing.start();
+		await().until(() -> closing.getState() == Thread.State.TIMED_WAITING);
+		otherHandlers.complete("paid");
+		firstMayEnd.countDown();
+		await().until(() -> state() == State.COMPLETED);
+		othersMayEnd.countDown();
+		closing.join();
+		assertThat(others).allMatch((other) -> database.record(other).state() == State.COMPLETED);
+	}
+
+	@Test
+	void closeNamesTheOperationsWhoseOutcomesItCouldNotRecord() {
+		CountDownLatch end = new CountDownLatch(1);
+		this.store.before(StoreCall.COMPLETE, (claim) -> awaitLatch(end));
+		run();
+		this.handler.complete("paid");
+		try (Logs logs = Logs.ofThisThread()) {
+			// It ends the wait.
+			Thread.currentThread().interrupt();
+			this.template.close();
+			assertThat(Thread.interrupted()).isTrue();
+			assertThat(logs.messages("WARN")).first()
+				.asString()
+				.contains("are not recorded yet: [" + this.operation + "]");
+		}
+		finally {
+			end.countDown();
+		}
 	}
 
 	@Test

@@ -72,6 +72,7 @@ class BatchTemplateTests {
 		BatchOf batch = batch(Mode.LEASED);
 		batch.store().breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(() -> batch.run("a b"));
+		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.PROCESSED);
 		List.of("a", "b").forEach((letter) -> database.endLease(batch.key(letter)));
 		batch.run("a b");
 		assertThat(batch.runs()).containsExactly("a b");
@@ -87,6 +88,20 @@ class BatchTemplateTests {
 		assertThatExceptionOfType(NoClassDefFoundError.class)
 			.isThrownBy(() -> batch.run("a b", (seen) -> new IllegalStateException("handler")));
 		await().until(() -> batch.record("a").state() == State.FAILED && batch.record("b").state() == State.FAILED);
+		batch.template().close();
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "COMPLETE", "FAIL" })
+	@Tag("promise-1")
+	void itemsAroundAFailureAreSettledWhenTheStoreThrowsAnError(StoreCall broken) {
+		BatchOf batch = batch(Mode.LEASED);
+		batch.store().breakOnce(broken);
+		assertThatExceptionOfType(NoClassDefFoundError.class)
+			.isThrownBy(() -> batch.run("a b c", (seen) -> new IndexFailure(1)));
+		assertThat(batch.record("c").state()).isEqualTo(State.FAILED);
+		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.FAILED);
+		await().until(() -> batch.record("a").state() == State.COMPLETED && batch.record("b").state() == State.FAILED);
 		batch.template().close();
 	}
 

@@ -191,6 +191,16 @@ class ClaimAheadTests {
 	}
 
 	@Test
+	@Tag("promise-3")
+	void completionThatWasReadBeforeTheEvictionIsReadAgain() {
+		this.store.showRecords();
+		deliver(this.second, null);
+		deliver(this.first, this.second);
+		this.template.admin().evict(this.second.key(), false, "operator");
+		assertThat(deliver(this.second, null).duplicate()).isFalse();
+	}
+
+	@Test
 	void claimOfAThreadThatDoesNotReturnIsReleasedSoon() {
 		deliver(this.first, this.second);
 		await().atMost(Duration.ofSeconds(10)).until(() -> state(this.second) == State.FAILED);

@@ -3,7 +3,12 @@ package dev.idempotency.template;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -21,6 +26,7 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
@@ -33,6 +39,7 @@ import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for an {@link IdempotencyTemplate} with a {@link CompletionCache}.
@@ -142,6 +149,42 @@ class CompletionCacheTests {
 		run(unreliable, operation(Mode.LEASED, null));
 		store.fail(StoreCall.CLAIM);
 		assertThat(run(unreliable, operation(Mode.LEASED, null)).duplicate()).isTrue();
+	}
+
+	// The completion is added while an operator evicts the key on another thread.
+	@Test
+	@Tag("promise-3")
+	void keyIsNotInTheCacheWhenItsEvictionHasAnswered() throws InterruptedException {
+		Map<IdempotencyKey, Claim.Completed> cached = new ConcurrentHashMap<>();
+		AtomicReference<LocalCompletions> completions = new AtomicReference<>();
+		Thread operator = new Thread(() -> completions.get().removeAll(Set.of(this.key)));
+		AtomicBoolean found = new AtomicBoolean();
+		completions.set(new LocalCompletions(new CompletionCache() {
+
+			@Override
+			public Claim.@Nullable Completed find(IdempotencyKey someKey, byte @Nullable [] fingerprint) {
+				return cached.get(someKey);
+			}
+
+			@Override
+			public void add(IdempotencyKey someKey, byte @Nullable [] fingerprint, byte @Nullable [] result,
+					Duration retention) {
+				operator.start();
+				await().until(() -> operator.getState() == Thread.State.BLOCKED || !operator.isAlive());
+				cached.put(someKey, new Claim.Completed(result));
+				found.set(!operator.isAlive() && completions.get().find(operation(Mode.LEASED, null)) != null);
+			}
+
+			@Override
+			public void remove(IdempotencyKey someKey) {
+				cached.remove(someKey);
+			}
+
+		}));
+		completions.get().add(operation(Mode.LEASED, null), null);
+		operator.join();
+		assertThat(found).isFalse();
+		assertThat(cached).isEmpty();
 	}
 
 	@Test

@@ -160,6 +160,7 @@ class DeferredCompletionTests {
 		run();
 		this.store.breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::complete);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
 		database.endLease(this.key);
 		assertThat(run().duplicate()).isTrue();
 		assertThat(this.runs).hasValue(1);
@@ -171,6 +172,7 @@ class DeferredCompletionTests {
 		run();
 		this.store.breakOnce(StoreCall.RELEASE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::release);
+		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
 		await().until(() -> state() == State.FAILED);
 	}
 

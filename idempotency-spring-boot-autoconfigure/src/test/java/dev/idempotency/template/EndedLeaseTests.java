@@ -6,13 +6,21 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.util.unit.DataSize;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
+import dev.idempotency.Threads;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.Logs;
@@ -137,6 +145,55 @@ class EndedLeaseTests extends AbstractLeasedTests {
 		this.deferred.get(0).abandon();
 		assertNoLeaseIsLeft();
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+	}
+
+	// The store has forgotten the first claim, so that both have the same fence.
+	@Test
+	void claimThatEndsWhileAnotherClaimOfItsKeyBeginsLeavesNoLease() throws Exception {
+		Engine engine = new Engine(this.store,
+				new StoreCalls("unreliable", this.listener.observers(), StoreCircuit.ALWAYS_CLOSED, false),
+				new LocalCompletions(CompletionCache.NONE), new StoredResults(DataSize.ofKilobytes(1), null),
+				this.listener.observers(), new OperationContexts(List.of()));
+		AtomicInteger ready = new AtomicInteger();
+		ExecutorService consumer = Executors.newSingleThreadExecutor();
+		try (Leases leases = new Leases(engine, Threads.named("leases"))) {
+			for (int i = 0; i < 2000; i++) {
+				OwnedClaim ending = claim(this.key);
+				OwnedClaim beginning = claim(this.key);
+				leases.keep(ending);
+				int both = 2 * (i + 1);
+				Future<?> end = consumer.submit(() -> {
+					meet(ready, both);
+					leases.release(ending);
+				});
+				meet(ready, both);
+				leases.keep(beginning);
+				end.get();
+				leases.release(beginning);
+			}
+			// A claim that is left would be renewed together with this one.
+			IdempotencyKey other = TestDatabase.newKey();
+			leases.keep(claim(other));
+			await().until(() -> this.store.renewedKeys().stream().anyMatch((keys) -> keys.contains(other)));
+			assertThat(this.store.renewedKeys()).filteredOn((keys) -> keys.contains(other))
+				.containsOnly(List.of(other));
+		}
+		finally {
+			consumer.shutdown();
+		}
+	}
+
+	// Faster than a thread that has to be woken.
+	private static void meet(AtomicInteger ready, int threads) {
+		ready.incrementAndGet();
+		while (ready.get() < threads) {
+			Thread.onSpinWait();
+		}
+	}
+
+	private static OwnedClaim claim(IdempotencyKey key) {
+		IdempotentOperation operation = TestDatabase.operation(key, Mode.LEASED, null, Duration.ofMillis(600));
+		return new OwnedClaim(operation, operation.newRequest(), new Claim.Acquired(1, 1), System.nanoTime());
 	}
 
 	@Test

@@ -161,6 +161,41 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	}
 
 	@Test
+	@Tag("promise-2")
+	void renewalThatIsUnderWayDoesNotRestoreAKeyThatHasCompletedAndWasEvicted() {
+		CountDownLatch renewing = new CountDownLatch(1);
+		CountDownLatch evicted = new CountDownLatch(1);
+		this.store.before(StoreCall.RENEW, (claim) -> {
+			renewing.countDown();
+			awaitLatch(evicted);
+		});
+		Duration lease = Duration.ofSeconds(3);
+		this.template.execute(TestDatabase.operation(this.key, Mode.LEASED, null, lease), new TextCodec(), () -> {
+			awaitLatch(renewing);
+			return "paid";
+		});
+		database.store().records().orElseThrow().evict(this.key, false);
+		evicted.countDown();
+		IdempotencyKey other = TestDatabase.newKey();
+		this.template.execute(TestDatabase.operation(other, Mode.LEASED, null, lease), new TextCodec(), () -> {
+			// One thread renews, so the renewal of this key follows that of the first
+			// one.
+			await().until(() -> this.store.renewedKeys().contains(List.of(other)));
+			return "paid";
+		});
+		assertThat(database.store().find(this.key)).isEmpty();
+	}
+
+	private static void awaitLatch(CountDownLatch latch) {
+		try {
+			latch.await();
+		}
+		catch (InterruptedException ex) {
+			throw new IllegalStateException(ex);
+		}
+	}
+
+	@Test
 	@Tag("promise-1")
 	void claimThatWasRestoredAfterItsHandlerHadFailedIsReleased() throws InterruptedException {
 		IdempotentOperation renewedSoon = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofSeconds(1));
@@ -168,12 +203,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 		CountDownLatch failed = new CountDownLatch(1);
 		this.store.beforeRestore((claim) -> {
 			restoring.countDown();
-			try {
-				failed.await();
-			}
-			catch (InterruptedException ex) {
-				throw new IllegalStateException(ex);
-			}
+			awaitLatch(failed);
 		});
 		assertThatIllegalStateException().isThrownBy(() -> this.template.execute(renewedSoon, new TextCodec(), () -> {
 			forget(this.key);

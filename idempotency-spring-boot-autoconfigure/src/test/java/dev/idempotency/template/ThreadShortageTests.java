@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import org.junit.jupiter.api.AfterEach;
@@ -148,6 +149,25 @@ class ThreadShortageTests {
 			assertThat(settle(asynchronous, this.second, CompletableFuture.completedFuture("again")).join())
 				.isEqualTo(new IdempotentResult<>("again", false));
 		}
+	}
+
+	// On the current thread, so that the order is that of the code.
+	@Test
+	@Tag("promise-2")
+	void handlerIsCancelledBeforeItsFailureIsRecorded() {
+		ThreadFactory threads = new FailingThreads(Integer.MAX_VALUE);
+		CompletableFuture<String> handler = new CompletableFuture<>();
+		AtomicBoolean cancelled = new AtomicBoolean();
+		this.store.before(StoreCall.FAIL, (claim) -> cancelled.set(handler.isCancelled()));
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
+				new StoredResults(DataSize.ofKilobytes(1), null), threads, threads)) {
+			CompletableFuture<String> converted = Futures.convert(handler, (result, error) -> {
+				throw error;
+			});
+			settle(asynchronous, this.first, converted).cancel(true);
+		}
+		assertThat(state(this.first)).isEqualTo(State.FAILED);
+		assertThat(cancelled).isTrue();
 	}
 
 	private CompletableFuture<IdempotentResult<String>> settle(AsyncSettlements asynchronous, ClaimRequest request,
