@@ -195,18 +195,16 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 	// Records of listeners with the same scope would meet, and each store would clean up
 	// and count those of the other.
 	Collection<IdempotencyTemplate> distinctTemplates() {
-		Map<String, IdempotencyTemplate> templates = templates();
-		List<String> names = List.copyOf(templates.keySet());
-		for (int i = 0; i < names.size(); i++) {
-			for (String other : names.subList(0, i)) {
-				requireDistinct(other, names.get(i), templates);
-			}
-		}
-		return templates.values();
+		Map<String, IdempotencyTemplate> distinct = new LinkedHashMap<>();
+		templates().forEach((name, template) -> {
+			distinct.forEach((other, earlier) -> requireDistinct(other, earlier, name, template));
+			distinct.put(name, template);
+		});
+		return distinct.values();
 	}
 
-	private void requireDistinct(String one, String other, Map<String, IdempotencyTemplate> templates) {
-		StoreTarget.sharedRecords(templates.get(one).store(), templates.get(other).store()).ifPresent((property) -> {
+	private void requireDistinct(String one, IdempotencyTemplate first, String other, IdempotencyTemplate second) {
+		StoreTarget.sharedRecords(first.store(), second.store()).ifPresent((property) -> {
 			throw new IdempotencyConfigurationException(
 					"The stores '" + one + "' and '" + other + "' have the same records, because both use the same '"
 							+ property + "' in the same place.",
