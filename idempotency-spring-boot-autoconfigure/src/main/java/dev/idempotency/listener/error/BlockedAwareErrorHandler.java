@@ -1,5 +1,6 @@
 package dev.idempotency.listener.error;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -20,9 +21,11 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.SeekUtils;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.listener.async.AsyncRetries.AsyncOutcome;
+import dev.idempotency.listener.error.BlockedRecordHandling.RejectedRecordException;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.springkafka.PartitionRetryState;
 
@@ -145,14 +148,10 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	@Override
 	public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
 			MessageListenerContainer container, Runnable invokeListener) {
-		redeliverIfPartial(thrownException, data, consumer, container);
-		data.forEach(this.failed);
-		try {
-			this.delegate.handleBatch(thrownException, data, consumer, container, guarded(invokeListener));
-		}
-		catch (PartialBatchSignal ex) {
-			redeliverIfPartial(ex.error, data, consumer, container);
-		}
+		handle(thrownException, data, consumer, container, invokeListener, (ex, records, invocation) -> {
+			this.delegate.handleBatch(ex, records, consumer, container, invocation);
+			return ConsumerRecords.empty();
+		});
 	}
 
 	// Also called for a delegate that does not seek: the container accepts that this
@@ -161,16 +160,67 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	public <K, V> ConsumerRecords<K, V> handleBatchAndReturnRemaining(Exception thrownException,
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
+		return handle(thrownException, data, consumer, container, invokeListener,
+				(ex, records, invocation) -> this.delegate.handleBatchAndReturnRemaining(ex, records, consumer,
+						container, invocation));
+	}
+
+	private <K, V> ConsumerRecords<K, V> handle(Exception thrownException, ConsumerRecords<?, ?> data,
+			Consumer<?, ?> consumer, MessageListenerContainer container, Runnable invokeListener,
+			BatchHandler<K, V> handler) {
 		redeliverIfPartial(thrownException, data, consumer, container);
+		RejectedRecordException rejected = ExceptionCauses.find(RejectedRecordException.class, thrownException);
+		if (rejected != null) {
+			handleRejected(rejected, thrownException, data, consumer, container, handler);
+			return ConsumerRecords.empty();
+		}
 		data.forEach(this.failed);
 		try {
-			return this.delegate.handleBatchAndReturnRemaining(thrownException, data, consumer, container,
-					guarded(invokeListener));
+			return handler.handle(thrownException, data, guarded(invokeListener));
 		}
-		catch (PartialBatchSignal ex) {
-			redeliverIfPartial(ex.error, data, consumer, container);
-			throw ex;
+		catch (BatchSignal ex) {
+			return handle(ex.error, data, consumer, container, invokeListener, handler);
 		}
+	}
+
+	// The delegate receives the rejected record alone, because it may ignore which record
+	// of a batch has failed. The records behind it are redelivered.
+	private <K, V> void handleRejected(RejectedRecordException rejected, Exception thrownException,
+			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
+			BatchHandler<K, V> handler) {
+		ConsumerRecord<?, ?> record = rejected.record();
+		Map<TopicPartition, Long> next = new HashMap<>();
+		List<ConsumerRecord<?, ?>> remaining = new ArrayList<>();
+		data.forEach((one) -> {
+			if (!remaining.isEmpty() || Coordinates.isSame(one, record)) {
+				remaining.add(one);
+			}
+			else {
+				next.put(Coordinates.partition(one), one.offset() + 1);
+			}
+		});
+		this.failed.accept(record);
+		try {
+			ConsumerRecords<K, V> kept = handler.handle(thrownException, only(record), () -> {
+				throw rejected;
+			});
+			if (!kept.isEmpty()) {
+				throw rejected;
+			}
+		}
+		catch (RuntimeException ex) {
+			commit(next, consumer, container);
+			redeliver(ex, remaining, consumer, container);
+		}
+		if (remaining.size() > 1) {
+			next.put(Coordinates.partition(record), record.offset() + 1);
+			commit(next, consumer, container);
+			redeliver(thrownException, remaining.subList(1, remaining.size()), consumer, container);
+		}
+	}
+
+	private static <K, V> ConsumerRecords<K, V> only(ConsumerRecord<K, V> record) {
+		return new ConsumerRecords<>(Map.of(Coordinates.partition(record), List.of(record)), Map.of());
 	}
 
 	private static Runnable guarded(Runnable invokeListener) {
@@ -179,8 +229,9 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 				invokeListener.run();
 			}
 			catch (RuntimeException ex) {
-				if (PartialBatchException.in(ex) != null) {
-					throw new PartialBatchSignal(ex);
+				if (PartialBatchException.in(ex) != null
+						|| ExceptionCauses.find(RejectedRecordException.class, ex) != null) {
+					throw new BatchSignal(ex);
 				}
 				throw ex;
 			}
@@ -268,16 +319,23 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
 	}
 
+	@FunctionalInterface
+	private interface BatchHandler<K, V> {
+
+		ConsumerRecords<K, V> handle(Exception thrownException, ConsumerRecords<?, ?> data, Runnable invokeListener);
+
+	}
+
 	/**
 	 * Leaves the loop in which the delegate invokes the listener again. The delegate
 	 * would count an exception as one more failure.
 	 */
 	@SuppressWarnings("serial")
-	private static final class PartialBatchSignal extends Error {
+	private static final class BatchSignal extends Error {
 
 		private final RuntimeException error;
 
-		PartialBatchSignal(RuntimeException error) {
+		BatchSignal(RuntimeException error) {
 			super(error.getMessage(), error, false, false);
 			this.error = error;
 		}

@@ -19,6 +19,7 @@ import org.springframework.transaction.ConfigurableTransactionManager;
 
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.async.AsyncRetries;
+import dev.idempotency.listener.springkafka.NestedErrorHandlers;
 
 /**
  * Decorates the error handler and the after-rollback processor of containers, so that
@@ -79,6 +80,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 		if (handler instanceof ExceptionClassifier classifier) {
 			classifier.addNotRetryableExceptions(OperationRejectedException.class, RejectedRecordException.class);
 		}
+		NestedErrorHandlers.of(handler).forEach(BlockedRecordHandling::excludeRejectionsFromRetries);
 	}
 
 	/**
@@ -164,8 +166,15 @@ public final class BlockedRecordHandling implements DisposableBean {
 	@SuppressWarnings("serial")
 	public static final class RejectedRecordException extends BatchListenerFailedException {
 
-		public RejectedRecordException(OperationRejectedException reason, ConsumerRecord<?, ?> record) {
-			super(String.valueOf(reason.getMessage()), reason, record);
+		private final transient ConsumerRecord<?, ?> rejected;
+
+		public RejectedRecordException(OperationRejectedException reason, ConsumerRecord<?, ?> rejected) {
+			super(String.valueOf(reason.getMessage()), reason, rejected);
+			this.rejected = rejected;
+		}
+
+		ConsumerRecord<?, ?> record() {
+			return this.rejected;
 		}
 
 	}

@@ -26,8 +26,8 @@ final class SpringKafkaRuntimeHints implements RuntimeHintsRegistrar {
 	}
 
 	static List<Repair> repairs() {
-		return List.of(BindingRetries.REPAIR, FailedResults.REPAIR, PartitionRetryState.REPAIR, RecordFilters.REPAIR,
-				RetainedPartitions.REPAIR);
+		return List.of(BindingRetries.REPAIR, FailedResults.REPAIR, NestedErrorHandlers.DELEGATING,
+				NestedErrorHandlers.MIXED, PartitionRetryState.REPAIR, RecordFilters.REPAIR, RetainedPartitions.REPAIR);
 	}
 
 }

@@ -1,6 +1,5 @@
 package dev.idempotency.listener.error;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -11,7 +10,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.MockConsumer;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterEach;
@@ -46,10 +44,7 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-1")
 class PollProgressTests {
 
-	private static final List<TopicPartition> PARTITIONS = List.of(new TopicPartition("payments", 0),
-			new TopicPartition("payments", 1));
-
-	private final Log log = new Log();
+	private final ReplayedLog log = new ReplayedLog();
 
 	private final BlockedRecordHandling handling = new BlockedRecordHandling();
 
@@ -123,9 +118,10 @@ class PollProgressTests {
 		try (Logs logs = new Logs()) {
 			this.container.start();
 			this.log.open();
-			await().until(() -> PARTITIONS.stream().allMatch((partition) -> last(partition).size() == Log.SIZE));
+			await().until(() -> ReplayedLog.PARTITIONS.stream()
+				.allMatch((partition) -> last(partition).size() == ReplayedLog.SIZE));
 			assertThat(this.failed).isTrue();
-			assertThat(PARTITIONS)
+			assertThat(ReplayedLog.PARTITIONS)
 				.allSatisfy((partition) -> assertThat(last(partition)).isEqualTo(List.of(0L, 1L, 2L)));
 			await().until(() -> logs.messages("WARN")
 				.stream()
@@ -163,48 +159,6 @@ class PollProgressTests {
 		producer.initTransactions();
 		this.producers.add(producer);
 		return producer;
-	}
-
-	/**
-	 * Two partitions with three records each, which are returned from the position on.
-	 */
-	private static final class Log extends MockConsumer<Object, Object> {
-
-		private static final int SIZE = 3;
-
-		private volatile boolean open;
-
-		private volatile int polls;
-
-		Log() {
-			super("earliest");
-			updateBeginningOffsets(Map.of(PARTITIONS.get(0), 0L, PARTITIONS.get(1), 0L));
-		}
-
-		// The container is idle before.
-		void open() {
-			int before = this.polls;
-			await().until(() -> this.polls > before + 5);
-			this.open = true;
-		}
-
-		@Override
-		public synchronized ConsumerRecords<Object, Object> poll(Duration timeout) {
-			this.polls++;
-			try {
-				wait(10);
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
-			for (TopicPartition partition : PARTITIONS) {
-				for (long offset = position(partition); this.open && offset < SIZE; offset++) {
-					addRecord(new ConsumerRecord<>("payments", partition.partition(), offset, "key", "value"));
-				}
-			}
-			return super.poll(Duration.ZERO);
-		}
-
 	}
 
 }
