@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -20,7 +21,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.caffeine.CaffeineCompletionCache;
-import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecords.Change;
@@ -48,12 +48,7 @@ class IdempotencyAdminTests {
 
 	private final RecordingObserver listener = new RecordingObserver();
 
-	private final HookedCache cache = new HookedCache();
-
-	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
-			new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
-					this.cache, this.listener.observers(), List.of(),
-					IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
+	private final IdempotencyTemplate template = new IdempotencyTemplate(database.store(), settings());
 
 	private final IdempotencyAdmin admin = this.template.admin();
 
@@ -61,13 +56,23 @@ class IdempotencyAdminTests {
 
 	private final AtomicInteger runs = new AtomicInteger();
 
+	private Settings settings() {
+		return new Settings(null, new JdbcTransactionManager(database.pool()), false, StoreCircuit.ALWAYS_CLOSED,
+				new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1)), this.listener.observers(), List.of(),
+				IdempotencyTemplate.Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD);
+	}
+
 	@AfterEach
 	void close() {
 		this.template.close();
 	}
 
 	private IdempotentResult<String> run(Mode mode) {
-		return this.template.execute(TestDatabase.operation(this.key, mode), new TextCodec(),
+		return run(this.template, mode);
+	}
+
+	private IdempotentResult<String> run(IdempotencyTemplate some, Mode mode) {
+		return some.execute(TestDatabase.operation(this.key, mode), new TextCodec(),
 				() -> "run " + this.runs.incrementAndGet());
 	}
 
@@ -82,14 +87,23 @@ class IdempotencyAdminTests {
 
 	@Test
 	void duplicateThatReadTheRecordBeforeItsEvictionDoesNotCacheIt() {
+		assertNotCached((operator) -> {
+			operator.evict(this.key, false, null);
+			operator.evict(TestDatabase.newKey(), false, null);
+		});
+	}
+
+	private void assertNotCached(Consumer<IdempotencyAdmin> eviction) {
 		database.store().complete(claim(), null);
-		this.cache.beforeAdd = () -> {
-			this.admin.evict(this.key, false, null);
-			this.admin.evict(TestDatabase.newKey(), false, null);
-		};
-		assertThat(run(Mode.LEASED).duplicate()).isTrue();
-		this.cache.beforeAdd = null;
-		assertThat(run(Mode.LEASED).duplicate()).isFalse();
+		UnreliableStore store = new UnreliableStore(database.store());
+		store.showRecords();
+		try (IdempotencyTemplate hooked = new IdempotencyTemplate(store, settings())) {
+			store.afterClaim((request) -> eviction.accept(hooked.admin()));
+			assertThat(run(hooked, Mode.LEASED).duplicate()).isTrue();
+			store.afterClaim((request) -> {
+			});
+			assertThat(run(hooked, Mode.LEASED).duplicate()).isFalse();
+		}
 	}
 
 	@Test
@@ -155,11 +169,7 @@ class IdempotencyAdminTests {
 
 	@Test
 	void duplicateThatReadTheRecordBeforeItsBulkEvictionDoesNotCacheIt() {
-		database.store().complete(claim(), null);
-		this.cache.beforeAdd = () -> evictAll(false, 10, null);
-		assertThat(run(Mode.LEASED).duplicate()).isTrue();
-		this.cache.beforeAdd = null;
-		assertThat(run(Mode.LEASED).duplicate()).isFalse();
+		assertNotCached((operator) -> operator.evictAll(selection(), false, 10, null, null));
 	}
 
 	@Test
@@ -232,37 +242,6 @@ class IdempotencyAdminTests {
 				.isThrownBy(() -> other.admin().evict(this.key, true, null))
 				.withMessageContaining("'unreliable' has no IdempotencyRecords");
 		}
-	}
-
-	/**
-	 * A cache that calls a hook before it adds an entry.
-	 */
-	private static final class HookedCache implements CompletionCache {
-
-		private final CompletionCache cache = new CaffeineCompletionCache(1_000_000, Duration.ofMinutes(1));
-
-		private volatile @Nullable Runnable beforeAdd;
-
-		@Override
-		public Claim.@Nullable Completed find(IdempotencyKey key, byte @Nullable [] fingerprint) {
-			return this.cache.find(key, fingerprint);
-		}
-
-		@Override
-		public void add(IdempotencyKey key, byte @Nullable [] fingerprint, byte @Nullable [] result,
-				Duration retention) {
-			Runnable hook = this.beforeAdd;
-			if (hook != null) {
-				hook.run();
-			}
-			this.cache.add(key, fingerprint, result, retention);
-		}
-
-		@Override
-		public void remove(IdempotencyKey key) {
-			this.cache.remove(key);
-		}
-
 	}
 
 }
