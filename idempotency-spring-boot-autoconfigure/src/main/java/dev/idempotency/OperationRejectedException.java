@@ -10,8 +10,7 @@ import org.jspecify.annotations.Nullable;
  */
 public abstract sealed class OperationRejectedException extends RuntimeException
 		permits IdempotencyFingerprintUnusableException, IdempotencyKeyMissingException, IdempotencyKeyReusedException,
-		IdempotencyResultTooLargeException, IdempotencyVersionUnusableException, IdempotencyVersionStaleException,
-		IdempotencyResultUnreadableException {
+		IdempotencyVersionUnusableException, IdempotencyVersionStaleException, IdempotencyResultUnreadableException {
 
 	OperationRejectedException(String message, @Nullable Throwable cause) {
 		super(message, cause);

@@ -5,8 +5,8 @@
  * The prefix of an exception says what it is about. {@code Operation…Exception} says what
  * happened to the operation: it is blocked, in progress, not acknowledged, lost, declined
  * or rejected. {@code Idempotency<Part>…Exception} names the part that is the reason, and
- * ends with its condition: missing, reused, unusable, stale, too large, unreadable,
- * refused or unavailable. Except for a declined operation and a configuration, each is an
+ * ends with its condition: missing, reused, unusable, stale, unreadable, refused or
+ * unavailable. Except for a declined operation and a configuration, each is an
  * {@link dev.idempotency.OperationBlockedException} or an
  * {@link dev.idempotency.OperationRejectedException}.
  */

@@ -377,13 +377,15 @@ public final class IdempotencyEndpoint {
 	 * @param declineReason the reason of a declined operation, if values may be shown
 	 * @param result the stored result or the body of a declined operation, if there is
 	 * one and values may be shown
+	 * @param resultNotStored {@code true} if the operation is completed without its
+	 * result, because it could not be stored
 	 * @param outcomeUnreadable {@code true} if there is an outcome that the
 	 * {@link StoredOutcomeTransformer} of this instance cannot restore
 	 */
 	public record RecordDescriptor(String scope, String key, String state, int fence, int attempt,
 			@Nullable Long version, @Nullable Instant claimedUntil, Instant createdAt, @Nullable Instant completedAt,
 			Instant expiresAt, @Nullable Boolean completionPending, @Nullable ErrorDescriptor error,
-			@Nullable String declineReason, @Nullable String result,
+			@Nullable String declineReason, @Nullable String result, @Nullable Boolean resultNotStored,
 			@Nullable Boolean outcomeUnreadable) implements OperationResponseBody {
 
 		private static final String DECLINED = "DECLINED";
@@ -399,7 +401,7 @@ public final class IdempotencyEndpoint {
 					record.claimedUntil(), record.createdAt(), record.completedAt(), record.expiresAt(),
 					pending ? true : null, (failure != null) ? ErrorDescriptor.of(failure, values) : null,
 					(shown != null) ? shown.declineReason() : null, (shown != null) ? text(shown.result()) : null,
-					unreadable ? true : null);
+					(outcome != null && outcome.resultNotStored()) ? true : null, unreadable ? true : null);
 		}
 
 		private static @Nullable String text(byte @Nullable [] result) {

@@ -122,9 +122,8 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	/**
 	 * Settings of the stored results.
 	 *
-	 * @param maximumSize Maximum size of a result that is stored for duplicates. A larger
-	 * result is rejected: in transactional mode the transaction is rolled back, in leased
-	 * mode the operation completes without a result.
+	 * @param maximumSize Maximum size of a result that is stored for duplicates. An
+	 * operation with a larger result is completed without it.
 	 */
 	public record Result(@DefaultValue("256KB") DataSize maximumSize) {
 

@@ -48,6 +48,7 @@ import dev.idempotency.template.StoreObserver;
  * {@link dev.idempotency.template.OperationObserver.Intervention}), {@code outcome}
  * ({@code done}, {@code refused})</li>
  * <li>{@code idempotency.key.missing}, counter: {@code listener}, {@code policy}</li>
+ * <li>{@code idempotency.result.not.stored}, counter: {@code listener}</li>
  * <li>{@code idempotency.cleanup.deleted}, counter: {@code table}</li>
  * <li>{@code idempotency.cleanup.duration}, timer: {@code table}</li>
  * <li>{@code idempotency.cleanup.backlog.age}, gauge, seconds since the oldest record
@@ -165,6 +166,13 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 	public void keyMissing(String listener, MissingKeyPolicy policy) {
 		counter("idempotency.key.missing", "Records without a usable idempotency key", "listener", listener, "policy",
 				value(policy))
+			.increment();
+	}
+
+	@Override
+	public void resultNotStored(String listener, IdempotencyKey key) {
+		counter("idempotency.result.not.stored", "Completed operations whose results could not be stored", "listener",
+				listener)
 			.increment();
 	}
 

@@ -26,7 +26,6 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.Threads;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotentOperation.Handler;
-import dev.idempotency.template.StoredResults.Written;
 
 /**
  * Settles claims on threads of its own: those of asynchronous handlers, because the store
@@ -97,11 +96,8 @@ final class AsyncSettlements implements AutoCloseable {
 				complete(() -> future.completeExceptionally(cause));
 				return;
 			}
-			Written written = this.results.write(claim.operation(), result, codec);
-			claim.setResult(written.bytes());
-			Throwable rejection = written.rejection();
-			Runnable completion = (rejection != null) ? () -> future.completeExceptionally(rejection)
-					: () -> future.complete(new IdempotentResult<>(result, false));
+			claim.setResult(this.results.write(claim.operation(), result, codec));
+			Runnable completion = () -> future.complete(new IdempotentResult<>(result, false));
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
 					: () -> future.completeExceptionally(claim.lost())));
 			this.settlements.complete(claim);

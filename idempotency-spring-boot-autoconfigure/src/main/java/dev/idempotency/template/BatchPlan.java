@@ -244,16 +244,6 @@ final class BatchPlan<T> {
 		}
 	}
 
-	// Reject an item that has completed. It is not run again, because its later
-	// deliveries are duplicates.
-	void reject(int index, OperationRejectedException rejection) {
-		if (this.failure == null) {
-			this.results.set(index, null);
-			this.failedAt = index;
-			this.failure = rejection;
-		}
-	}
-
 	// Block an item whose execution is not recorded.
 	void undone(int index, OperationBlockedException reason) {
 		this.results.set(index, null);

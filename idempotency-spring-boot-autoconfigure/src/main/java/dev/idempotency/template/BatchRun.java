@@ -28,7 +28,6 @@ import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.OperationContext.OpenContext;
 import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
-import dev.idempotency.template.StoredResults.Written;
 
 /**
  * One delivery of a batch: runs its handler, and reports the outcome of each operation to
@@ -254,12 +253,8 @@ final class BatchRun<T> {
 		return (position >= 0 && among < due.size()) ? among : -1;
 	}
 
-	Written write(int index, @Nullable T value) {
+	byte @Nullable [] write(int index, @Nullable T value) {
 		return this.engine.results().write(this.plan.item(index).operation(), value, this.codec);
-	}
-
-	byte @Nullable [] writeOrFail(int index, @Nullable T value) {
-		return this.engine.results().writeOrFail(this.plan.item(index).operation(), value, this.codec);
 	}
 
 	Failure failure(Throwable error) {

@@ -114,6 +114,9 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 		if (OutcomeMark.DECLINED.isOn(stored)) {
 			return parse(stored).bytes();
 		}
+		if (OutcomeMark.NOT_STORED.isOn(stored)) {
+			return null;
+		}
 		return OutcomeMark.RESULT.isOn(stored) ? OutcomeMark.RESULT.remove(stored) : stored;
 	}
 

@@ -86,7 +86,8 @@ public final class IdempotencyAdmin {
 	public Optional<StoredOutcome> outcome(IdempotencyKey key) {
 		return records().flatMap((records) -> records.result(key))
 			.map((stored) -> this.engine.results().fromStored(key, key, stored))
-			.map((outcome) -> new StoredOutcome(Declined.reason(outcome), Declined.content(outcome)));
+			.map((outcome) -> new StoredOutcome(Declined.reason(outcome), Declined.content(outcome),
+					OutcomeMark.NOT_STORED.isOn(outcome)));
 	}
 
 	/**
@@ -398,8 +399,9 @@ public final class IdempotencyAdmin {
 	 * good, {@code null} unless it was
 	 * @param result the stored result or the body of the decline, {@code null} if there
 	 * is none
+	 * @param resultNotStored whether the result could not be stored
 	 */
-	public record StoredOutcome(@Nullable String declineReason, byte @Nullable [] result) {
+	public record StoredOutcome(@Nullable String declineReason, byte @Nullable [] result, boolean resultNotStored) {
 
 	}
 

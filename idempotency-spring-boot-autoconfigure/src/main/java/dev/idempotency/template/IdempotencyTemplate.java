@@ -79,8 +79,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.engine = new Engine(store,
 				new StoreCalls(name, settings.observers(), settings.circuit(), settings.failOpen()),
 				new LocalCompletions(settings.cache()),
-				new StoredResults(settings.maximumResultSize(), settings.transformer()), settings.observers(),
-				new OperationContexts(settings.contexts()));
+				new StoredResults(settings.maximumResultSize(), settings.transformer(), settings.observers()),
+				settings.observers(), new OperationContexts(settings.contexts()));
 		this.settings = settings;
 		this.leasesSupported = store.supportsLeases();
 		this.leases = new Leases(this.engine, Threads.named("leases"));

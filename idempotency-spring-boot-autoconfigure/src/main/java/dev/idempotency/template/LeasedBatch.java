@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +11,6 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
-import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
@@ -21,7 +19,6 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.StoreObserver.StoreCall;
-import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
@@ -58,9 +55,6 @@ final class LeasedBatch<T> {
 
 	// By the index of their item.
 	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
-
-	// Results that cannot be stored, by the index of their item.
-	private final Map<Integer, IdempotencyResultTooLargeException> rejections = new HashMap<>();
 
 	LeasedBatch(Engine engine, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
 			boolean allOrNothing) {
@@ -253,13 +247,6 @@ final class LeasedBatch<T> {
 				complete(later, values.subList(now, due.size()));
 			}
 		}
-		// Behind a deferral, the handler could run again.
-		if (this.deferral == null) {
-			first.stream()
-				.filter(this.rejections::containsKey)
-				.findFirst()
-				.ifPresent((index) -> this.plan.reject(index, Objects.requireNonNull(this.rejections.get(index))));
-		}
 	}
 
 	private void failed(List<Integer> due, Throwable error) {
@@ -346,11 +333,7 @@ final class LeasedBatch<T> {
 			int index = done.get(i);
 			OwnedClaim claim = this.owned.get(index);
 			if (claim != null) {
-				Written written = this.run.write(index, values.get(i));
-				claim.setResult(written.bytes());
-				if (written.rejection() != null) {
-					this.rejections.put(index, written.rejection());
-				}
+				claim.setResult(this.run.write(index, values.get(i)));
 			}
 			this.plan.done(index, values.get(i));
 		}

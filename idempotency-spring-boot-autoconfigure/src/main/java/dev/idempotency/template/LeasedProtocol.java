@@ -13,7 +13,6 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.StoreObserver.StoreCall;
-import dev.idempotency.template.StoredResults.Written;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
@@ -75,10 +74,8 @@ record LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements a
 		boolean deferred = false;
 		try {
 			T result = run(invocation, owned);
-			Written written = this.engine.results().write(operation, result, codec);
-			owned.setResult(written.bytes());
-			if (deferral != null && deferral.isNeeded()
-					&& (written.rejection() == null || deferral.isTransactional())) {
+			owned.setResult(this.engine.results().write(operation, result, codec));
+			if (deferral != null && deferral.isNeeded()) {
 				if (owned.execution().ownershipLost()) {
 					// The output of this execution must not be committed.
 					throw Settlements.logged(owned.lost());
@@ -88,9 +85,6 @@ record LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements a
 			}
 			else if (ahead == null || deferral != null || !ahead.complete(owned, claimed)) {
 				this.settlements.complete(owned);
-			}
-			if (written.rejection() != null) {
-				throw written.rejection();
 			}
 			return new IdempotentResult<>(result, false);
 		}

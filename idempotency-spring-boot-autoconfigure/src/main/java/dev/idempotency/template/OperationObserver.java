@@ -55,6 +55,15 @@ public interface OperationObserver {
 	}
 
 	/**
+	 * Called when the result of a handler cannot be stored. The operation is completed
+	 * without it, and its duplicates are skipped without a result.
+	 * @param listener the name of the listener
+	 * @param key the key
+	 */
+	default void resultNotStored(String listener, IdempotencyKey key) {
+	}
+
+	/**
 	 * Called when an administrator has requested a change by hand.
 	 * @param intervention the kind of change
 	 * @param done whether at least one record or message was changed

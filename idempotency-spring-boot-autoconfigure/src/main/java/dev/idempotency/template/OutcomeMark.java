@@ -15,7 +15,10 @@ enum OutcomeMark {
 	RESULT('V'),
 
 	// An outcome that a StoredOutcomeTransformer has changed.
-	TRANSFORMED('T');
+	TRANSFORMED('T'),
+
+	// A result that could not be stored.
+	NOT_STORED('N');
 
 	static final int LENGTH = 7;
 

@@ -31,9 +31,8 @@ public interface StoredOutcomeTransformer {
 	/**
 	 * Transform an outcome before it is stored.
 	 * <p>
-	 * If the method throws an exception, a transaction is rolled back and the handler has
-	 * failed. In leased mode the effect has happened: the operation completes without the
-	 * outcome, an error is logged, and its duplicates have no result.
+	 * If the method throws an exception, the operation completes without the outcome, an
+	 * error is logged, and its duplicates have no result.
 	 * @param key the key of the operation
 	 * @param outcome the serialized result, or a serialized decline with its reason and
 	 * body

@@ -14,7 +14,6 @@ import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
-import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.OperationInProgressException;
@@ -44,11 +43,14 @@ final class StoredResults {
 
 	private final @Nullable StoredOutcomeTransformer transformer;
 
+	private final Observers observers;
+
 	private final Map<String, Map<Class<?>, ReadCheck>> listeners = new ConcurrentHashMap<>();
 
-	StoredResults(DataSize maximumSize, @Nullable StoredOutcomeTransformer transformer) {
+	StoredResults(DataSize maximumSize, @Nullable StoredOutcomeTransformer transformer, Observers observers) {
 		this.maximumSize = maximumSize;
 		this.transformer = transformer;
+		this.observers = observers;
 	}
 
 	// Convert a claim that was not acquired into a replayed result or an exception.
@@ -84,7 +86,7 @@ final class StoredResults {
 	}
 
 	private <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
-		if (result == null) {
+		if (result == null || OutcomeMark.NOT_STORED.isOn(result)) {
 			return null;
 		}
 		byte[] outcome = fromStored(operation.key(), operation, result);
@@ -140,40 +142,37 @@ final class StoredResults {
 		return new Failure(error.getClass().getName(), message);
 	}
 
-	// Write a result after the effect of its operation: a completion without a
-	// result is better than a second execution.
-	<T> Written write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
+	// The effect has happened: a completion without a result is better than a second
+	// execution, and better than a rejection of the record.
+	<T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
 		try {
-			return new Written(writeOrFail(operation, result, codec), null);
-		}
-		catch (IdempotencyResultTooLargeException ex) {
-			IdempotencyResultTooLargeException rejection = new IdempotencyResultTooLargeException(ex.getMessage()
-					+ ". The operation has completed, and its duplicates are suppressed without a result");
-			// The caller may be unable to reject the record.
-			logger.error(rejection.getMessage());
-			return new Written(null, rejection);
+			byte[] outcome = codec.write(result);
+			byte[] bytes = (outcome != null) ? toStored(operation, result, outcome) : null;
+			if (bytes != null && bytes.length > this.maximumSize.toBytes()) {
+				return notStored(operation, result,
+						"it has " + bytes.length + " bytes, more than 'idempotency.result.maximum-size' ("
+								+ this.maximumSize.toBytes()
+								+ "). Return a smaller result, such as a reference to it, or increase the property",
+						null);
+			}
+			if (bytes != null && result != null) {
+				checkReadable(operation, result, bytes, codec);
+			}
+			return bytes;
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
-			logger.error("The result of " + operation + " cannot be stored, so its duplicates have no result. "
-					+ "Make the result type serializable"
+			return notStored(operation, result, "it cannot be written. Make the result type serializable"
 					+ ((this.transformer != null) ? ", or correct the StoredOutcomeTransformer" : ""), ex);
-			return new Written(withoutContent(result), null);
 		}
 	}
 
-	// Write a result while the transaction of its effect can still be rolled back.
-	<T> byte @Nullable [] writeOrFail(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
-		byte[] outcome = codec.write(result);
-		byte[] bytes = (outcome != null) ? toStored(operation, result, outcome) : null;
-		if (bytes != null && bytes.length > this.maximumSize.toBytes()) {
-			throw new IdempotencyResultTooLargeException("The result of " + operation + " has " + bytes.length
-					+ " bytes, more than 'idempotency.result.maximum-size' (" + this.maximumSize.toBytes()
-					+ "). Return a smaller result, such as a reference to it, or increase the property");
-		}
-		if (bytes != null && result != null) {
-			checkReadable(operation, result, bytes, codec);
-		}
-		return bytes;
+	private byte[] notStored(IdempotentOperation operation, @Nullable Object result, String reason,
+			@Nullable Throwable error) {
+		logger.error("The result of " + operation + " cannot be stored, so its duplicates have no result: " + reason,
+				error);
+		this.observers.operation((observer) -> observer.resultNotStored(operation.name(), operation.key()));
+		// A declined operation must not look like a processed one.
+		return (result instanceof Declined) ? Declined.withoutContent() : OutcomeMark.NOT_STORED.on(new byte[0]);
 	}
 
 	private byte @Nullable [] toStored(IdempotentOperation operation, @Nullable Object result, byte[] outcome) {
@@ -190,14 +189,9 @@ final class StoredResults {
 					+ ". Correct the transformer", ex);
 		}
 		if (stored == null) {
-			return withoutContent(result);
+			return (result instanceof Declined) ? Declined.withoutContent() : null;
 		}
 		return Arrays.equals(stored, outcome) ? outcome : OutcomeMark.TRANSFORMED.on(stored);
-	}
-
-	// A declined operation must not look like a processed one.
-	private static byte @Nullable [] withoutContent(@Nullable Object result) {
-		return (result instanceof Declined) ? Declined.withoutContent() : null;
 	}
 
 	// The bytes are stored in any case: the effect counts, and a corrected type or
@@ -232,17 +226,6 @@ final class StoredResults {
 			check = types.computeIfAbsent(type, (any) -> new ReadCheck());
 		}
 		return check;
-	}
-
-	/**
-	 * A result that was written after the effect of its operation.
-	 *
-	 * @param bytes the bytes to store, {@code null} for none
-	 * @param rejection the reason why a result is not stored, if its record is to be
-	 * rejected when the operation is completed
-	 */
-	record Written(byte @Nullable [] bytes, @Nullable IdempotencyResultTooLargeException rejection) {
-
 	}
 
 	/**

@@ -70,15 +70,6 @@ public record TransactionBoundary(TransactionDefinition definition, @Nullable De
 		}
 
 		/**
-		 * Whether a transaction decides, so that an exception undoes the output of the
-		 * handler.
-		 * @return whether the handler's output may be rolled back
-		 */
-		default boolean isTransactional() {
-			return true;
-		}
-
-		/**
 		 * Keep a completion until its outcome is known. Must not throw.
 		 * @param pending the completion
 		 */

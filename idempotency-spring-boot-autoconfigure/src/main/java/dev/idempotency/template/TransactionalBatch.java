@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.util.Assert;
 
-import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
@@ -63,9 +62,6 @@ final class TransactionalBatch<T> {
 
 	// The declined items that are recognized by their offsets.
 	private final List<Integer> declinedPositions = new ArrayList<>();
-
-	// The position of the item whose result was written last, among those that are due.
-	private int writtenAt = -1;
 
 	TransactionalBatch(Engine engine, TransactionalIdempotencyStore store, Transactions transactions, BatchRun<T> run,
 			TransactionBoundary boundary, OffsetClaims offsets) {
@@ -235,8 +231,7 @@ final class TransactionalBatch<T> {
 		for (int i = 0; i < due.size(); i++) {
 			int index = due.get(i);
 			if (this.plan.item(index).isClaimed() && !isPositioned(index)) {
-				this.writtenAt = i;
-				completions.put(index, new Completion(request(index), this.run.writeOrFail(index, values.get(i))));
+				completions.put(index, new Completion(request(index), this.run.write(index, values.get(i))));
 			}
 		}
 		return completions;
@@ -299,15 +294,7 @@ final class TransactionalBatch<T> {
 
 	// The items before it run once more, because their writes were rolled back with its.
 	private boolean declined(List<Integer> due, int index, T declined) {
-		byte[] outcome;
-		try {
-			outcome = this.run.writeOrFail(index, declined);
-		}
-		catch (IdempotencyResultTooLargeException ex) {
-			this.plan.unclaim();
-			this.plan.fail(index, ex);
-			return true;
-		}
+		byte[] outcome = this.run.write(index, declined);
 		if (isPositioned(index)) {
 			this.declinedPositions.add(index);
 		}
@@ -321,8 +308,7 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean handleFailure(List<Integer> due, Throwable error, boolean inDoubt) {
-		int position = (error instanceof IdempotencyResultTooLargeException) ? this.writtenAt
-				: this.run.failedAt(due, error);
+		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
 			// Only that item is blocked, and the later items of its lane.

@@ -144,7 +144,7 @@ final class TransactionalProtocol implements AutoCloseable {
 		boolean withoutEffect;
 		try {
 			result = invocation.run(new ClaimedExecution(operation.key(), acquired));
-			bytes = (request != null) ? this.engine.results().writeOrFail(operation, result, codec) : null;
+			bytes = (request != null) ? this.engine.results().write(operation, result, codec) : null;
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
 					|| (result instanceof Declined && transaction.isNewTransaction());
 			if (!withoutEffect) {

@@ -35,7 +35,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyRecordUnreadableException;
-import dev.idempotency.IdempotencyResultTooLargeException;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -172,7 +171,6 @@ class TemplateExampleTests {
 				Map.entry(new IdempotencyVersionStaleException("message"), 409),
 				Map.entry(new IdempotencyVersionUnusableException("message", null), 500),
 				Map.entry(new IdempotencyFingerprintUnusableException("message", reason), 500),
-				Map.entry(new IdempotencyResultTooLargeException("message"), 500),
 				Map.entry(new IdempotencyResultUnreadableException("message", reason), 500),
 				Map.entry(new OperationDeclinedException("account closed"), 410));
 		assertThat(statuses.keySet()).extracting(Object::getClass)

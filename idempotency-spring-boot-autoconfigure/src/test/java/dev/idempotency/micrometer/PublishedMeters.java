@@ -75,6 +75,7 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 		for (Settlement settlement : Settlement.values()) {
 			listener.completionSettled("payments", IdempotencyKey.of("scope", "key"), settlement);
 		}
+		listener.resultNotStored("payments", IdempotencyKey.of("scope", "key"));
 		for (Intervention intervention : Intervention.values()) {
 			listener.intervened(intervention, true);
 			listener.intervened(intervention, false);

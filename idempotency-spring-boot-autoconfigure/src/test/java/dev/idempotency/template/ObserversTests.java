@@ -54,8 +54,9 @@ class ObserversTests {
 		IdempotencyKey key = IdempotencyKey.of("scope", "key");
 		this.observers.operation((observer) -> observer.completionFailed("payments", key));
 		this.observers.operation((observer) -> observer.completionSettled("payments", key, Settlement.LOST));
-		assertThat(this.first.completions()).containsExactly("failed key", "LOST key");
-		assertThat(this.last.completions()).containsExactly("failed key", "LOST key");
+		this.observers.operation((observer) -> observer.resultNotStored("payments", key));
+		assertThat(this.first.completions()).containsExactly("failed key", "LOST key", "without result key");
+		assertThat(this.last.completions()).isEqualTo(this.first.completions());
 	}
 
 	@Test
@@ -79,6 +80,11 @@ class ObserversTests {
 
 		@Override
 		public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
+			throw new IllegalStateException("observer");
+		}
+
+		@Override
+		public void resultNotStored(String listener, IdempotencyKey key) {
 			throw new IllegalStateException("observer");
 		}
 

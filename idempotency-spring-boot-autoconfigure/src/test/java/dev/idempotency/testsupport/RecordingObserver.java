@@ -41,12 +41,18 @@ public final class RecordingObserver implements OperationObserver, StoreObserver
 	}
 
 	@Override
+	public void resultNotStored(String listener, IdempotencyKey key) {
+		this.completions.add("without result " + key.value());
+	}
+
+	@Override
 	public void intervened(Intervention intervention, boolean done) {
 		this.interventions.add(intervention + (done ? " done" : " refused"));
 	}
 
 	/**
-	 * Return the pending completions and their outcomes.
+	 * Return the pending completions and their outcomes, and the completions without a
+	 * result.
 	 * @return the events
 	 */
 	public List<String> completions() {

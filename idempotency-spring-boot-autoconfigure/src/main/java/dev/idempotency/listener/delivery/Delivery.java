@@ -50,11 +50,6 @@ public final class Delivery {
 		}
 
 		@Override
-		public boolean isTransactional() {
-			return false;
-		}
-
-		@Override
 		public void defer(PendingCompletion pending) {
 			Delivery delivery = current();
 			if (delivery != null) {
