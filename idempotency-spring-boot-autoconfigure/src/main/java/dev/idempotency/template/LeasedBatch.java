@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -115,11 +116,29 @@ final class LeasedBatch<T> {
 	private void claim() {
 		Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
 		this.plan.unanswered().forEach((index) -> requests.put(index, operation(index).newRequest()));
-		long start = System.nanoTime();
 		settlePending(requests);
-		if (requests.isEmpty()) {
-			return;
+		List<Integer> asked = List.copyOf(requests.keySet());
+		for (List<Integer> part : StoreCalls.parts(asked)) {
+			Map<Integer, ClaimRequest> some = new LinkedHashMap<>(requests);
+			some.keySet().retainAll(Set.copyOf(part));
+			try {
+				claim(some);
+			}
+			catch (IdempotencyStoreUnavailableException ex) {
+				if (this.owned.isEmpty()) {
+					throw ex;
+				}
+				// The items that are claimed run, so that each delivery makes progress.
+				asked.stream()
+					.filter((index) -> index >= part.get(0))
+					.forEach((index) -> this.plan.item(index).setClaimFailure(ex));
+				return;
+			}
 		}
+	}
+
+	private void claim(Map<Integer, ClaimRequest> requests) {
+		long start = System.nanoTime();
 		Object subject = this.run.subject(List.copyOf(requests.keySet()));
 		this.engine.calls().permit(subject);
 		try {

@@ -108,14 +108,11 @@ final class Leases implements AutoCloseable {
 			.stream()
 			.filter((claim) -> claim.hasPassed(now, CHECKS))
 			.collect(Collectors.partitioningBy(OwnedClaim::isRenewedAlone));
-		renewTogether(due.getOrDefault(false, List.of()), now);
+		StoreCalls.parts(due.getOrDefault(false, List.of())).forEach((part) -> renewTogether(part, now));
 		renewEach(due.getOrDefault(true, List.of()), now);
 	}
 
 	private void renewTogether(List<OwnedClaim> due, long now) {
-		if (due.isEmpty()) {
-			return;
-		}
 		List<ClaimRequest> claims = due.stream().map(OwnedClaim::request).toList();
 		List<Settlement> answers;
 		try {

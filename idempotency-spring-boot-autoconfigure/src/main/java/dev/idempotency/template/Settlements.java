@@ -194,7 +194,10 @@ final class Settlements implements AutoCloseable {
 
 	// Returns SETTLED or LOST for each claim.
 	private List<Settlement> sendOrRestore(StoreCall call, Object subject, List<OwnedClaim> claims) {
-		List<Settlement> answers = this.calls.settle(call, subject, () -> send(call, claims));
+		List<Settlement> answers = new ArrayList<>(claims.size());
+		for (List<OwnedClaim> part : StoreCalls.parts(claims)) {
+			answers.addAll(this.calls.settle(call, subject, () -> send(call, part)));
+		}
 		if (!answers.contains(Settlement.FORGOTTEN)) {
 			return answers;
 		}

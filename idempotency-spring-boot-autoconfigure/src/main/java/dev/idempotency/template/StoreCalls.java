@@ -1,10 +1,13 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
@@ -29,6 +32,9 @@ import dev.idempotency.template.StoreObserver.StoreOutcome;
 final class StoreCalls {
 
 	private static final Log logger = LogFactory.getLog(StoreCalls.class);
+
+	// The keys of one call: the default size of a poll.
+	private static final int MAX_KEYS = 500;
 
 	// The time without a failed call after which an outage has ended.
 	private static final Duration RECOVERY = Duration.ofSeconds(2);
@@ -136,6 +142,21 @@ final class StoreCalls {
 			StoreOutcome answered = outcome;
 			this.observers.store((observer) -> observer.storeCalled(this.store, call, answered, duration));
 		}
+	}
+
+	// Split the keys of a large batch: each call has the same time-out.
+	static <T> List<List<T>> parts(List<T> keys) {
+		List<List<T>> parts = new ArrayList<>();
+		for (int from = 0; from < keys.size(); from += MAX_KEYS) {
+			parts.add(keys.subList(from, Math.min(keys.size(), from + MAX_KEYS)));
+		}
+		return parts;
+	}
+
+	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
+		List<R> answers = new ArrayList<>(keys.size());
+		parts(keys).forEach((part) -> answers.addAll(call(call, subject, () -> action.apply(part))));
+		return answers;
 	}
 
 	private static Duration since(long start) {

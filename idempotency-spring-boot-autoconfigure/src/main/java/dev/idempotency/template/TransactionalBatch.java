@@ -135,7 +135,7 @@ final class TransactionalBatch<T> {
 				boolean known = all.stream().anyMatch((request) -> request.version() != null);
 				List<Claim> claims = known ? List.of()
 						: this.engine.calls()
-							.call(StoreCall.CLAIM, asked, () -> this.store.insertAll(all))
+							.callEach(StoreCall.CLAIM, asked, all, this.store::insertAll)
 							.stream()
 							.flatMap(Optional::stream)
 							.toList();
@@ -144,8 +144,7 @@ final class TransactionalBatch<T> {
 						this.transactions.rollback(transaction, null);
 						transaction = begin(asked);
 					}
-					claims = this.engine.calls()
-						.call(StoreCall.CLAIM, asked, () -> this.store.claimAllInTransaction(all, false));
+					claims = claimAll(all, asked);
 				}
 				int claim = 0;
 				for (int index : this.requests.keySet()) {
@@ -180,6 +179,11 @@ final class TransactionalBatch<T> {
 			this.offsets.claimEach(this.run, positioned);
 			return transaction;
 		});
+	}
+
+	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject) {
+		return this.engine.calls()
+			.callEach(StoreCall.CLAIM, subject, requests, (part) -> this.store.claimAllInTransaction(part, false));
 	}
 
 	private boolean isPositioned(int index) {
@@ -243,12 +247,10 @@ final class TransactionalBatch<T> {
 
 	private void store(List<Integer> due, Map<Integer, Completion> completions) {
 		List<Completion> withResult = completions.values().stream().filter((one) -> one.result() != null).toList();
-		if (!withResult.isEmpty()) {
-			this.engine.calls().call(StoreCall.COMPLETE, this.run.subject(due), () -> {
-				this.store.storeResults(withResult);
-				return Settlement.SETTLED;
-			});
-		}
+		this.engine.calls().callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
+			this.store.storeResults(part);
+			return List.of();
+		});
 	}
 
 	// The handler requested a rollback of its writes and returned: the operations are
@@ -266,8 +268,7 @@ final class TransactionalBatch<T> {
 			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
 				if (!completions.isEmpty()) {
 					List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
-					List<Claim> claims = this.engine.calls()
-						.call(StoreCall.CLAIM, subject, () -> this.store.claimAllInTransaction(claimed, false));
+					List<Claim> claims = claimAll(claimed, subject);
 					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
 						throw Transactions.lost(false, subject, null);
 					}
@@ -345,10 +346,12 @@ final class TransactionalBatch<T> {
 		}
 		Failure failure = this.run.failure(error);
 		List<ClaimRequest> claims = failed.stream().map(this::request).toList();
-		List<Settlement> noted = this.engine.calls()
-			.settle(StoreCall.FAIL, this.run.subject(failed), () -> this.store.noteFailures(claims, failure));
-		if (noted.contains(Settlement.LOST)) {
-			throw Transactions.lost(inDoubt, this.run.subject(failed), error);
+		for (List<ClaimRequest> part : StoreCalls.parts(claims)) {
+			List<Settlement> noted = this.engine.calls()
+				.settle(StoreCall.FAIL, this.run.subject(failed), () -> this.store.noteFailures(part, failure));
+			if (noted.contains(Settlement.LOST)) {
+				throw Transactions.lost(inDoubt, this.run.subject(failed), error);
+			}
 		}
 	}
 

@@ -3,7 +3,11 @@ package dev.idempotency.template;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Tag;
@@ -11,12 +15,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -24,15 +30,20 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
+import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -344,6 +355,79 @@ class BatchTemplateTests {
 		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("[a] [b]");
 		assertThat(BatchOf.text(batch.run("-", withoutEffect, (seen) -> null))).isEqualTo("-");
 		assertThat(batch.effects()).isEmpty();
+	}
+
+	private static List<BatchItem> largeBatch(Mode mode, Duration lease) {
+		return IntStream.range(0, 1200)
+			.mapToObj(
+					(index) -> new BatchItem(TestDatabase.operation(TestDatabase.newKey(), mode, null, lease), "lane"))
+			.toList();
+	}
+
+	// Of a batch of any size, each call has the time-out of one call.
+	@Test
+	@Tag("promise-11")
+	void largeBatchEndsAlthoughNoCallCanClaimAllItsKeys() {
+		UnreliableStore store = new UnreliableStore(new InMemoryIdempotencyStore());
+		store.timeOutAbove(500);
+		try (IdempotencyTemplate template = new IdempotencyTemplate(store,
+				new Settings(null, false, Observers.none()))) {
+			List<BatchItem> items = largeBatch(Mode.LEASED, Duration.ofSeconds(3));
+			AtomicInteger runs = new AtomicInteger();
+			BatchHandler<Object> handler = (due) -> {
+				runs.addAndGet(due.size());
+				await().until(() -> store.renewals().stream().mapToInt(Integer::intValue).sum() >= 1200);
+				return null;
+			};
+			assertThat(template.executeAll(items, ResultCodec.none(), handler).blocked()).isEmpty();
+			assertThat(template.executeAll(items, ResultCodec.none(), handler).results())
+				.allMatch(IdempotentResult::duplicate);
+			assertThat(store.renewals()).allMatch((keys) -> keys <= 500);
+			assertThat(runs).hasValue(1200);
+		}
+	}
+
+	@Test
+	@Tag("promise-11")
+	void itemsOfALargeBatchThatAreClaimedRunWhenTheStoreBecomesUnavailable() {
+		UnreliableStore store = new UnreliableStore(new InMemoryIdempotencyStore());
+		try (IdempotencyTemplate template = new IdempotencyTemplate(store,
+				new Settings(null, false, Observers.none()))) {
+			List<BatchItem> items = largeBatch(Mode.LEASED, TestDatabase.LEASE);
+			AtomicInteger runs = new AtomicInteger();
+			BatchHandler<Object> handler = (due) -> {
+				runs.addAndGet(due.size());
+				return null;
+			};
+			IdempotencyKey lost = items.get(700).operation().key();
+			store.before(StoreCall.CLAIM, (claim) -> {
+				if (claim.key().equals(lost)) {
+					throw new DataAccessResourceFailureException("No answer");
+				}
+			});
+			BatchResult<Object> first = template.executeAll(items, ResultCodec.none(), handler);
+			assertThat(first.results().stream().filter(Objects::nonNull)).hasSize(500);
+			assertThat(first.blocked()).containsKey(500);
+			store.recover();
+			assertThat(template.executeAll(items, ResultCodec.none(), handler).blocked()).isEmpty();
+			assertThat(runs).hasValue(1200);
+		}
+	}
+
+	@Test
+	@Tag("promise-11")
+	void transactionOfALargeBatchHasSeveralCalls() {
+		RecordingObserver listener = new RecordingObserver();
+		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
+				new Settings(new JdbcTransactionManager(database.pool()), false, listener.observers()))) {
+			List<BatchItem> items = largeBatch(Mode.TRANSACTIONAL, TestDatabase.LEASE);
+			BatchHandler<String> handler = (due) -> Collections.nCopies(due.size(), "done");
+			template.executeAll(items, new TextCodec(), handler);
+			assertThat(listener.storeCalls()).containsExactly("jdbc CLAIM", "jdbc CLAIM", "jdbc CLAIM", "jdbc COMPLETE",
+					"jdbc COMPLETE", "jdbc COMPLETE");
+			assertThat(template.executeAll(items, new TextCodec(), handler).results())
+				.allMatch((result) -> result.equals(new IdempotentResult<>("done", true)));
+		}
 	}
 
 	@Test

@@ -53,6 +53,8 @@ public final class UnreliableStore implements IdempotencyStore {
 	private volatile Consumer<ClaimRequest> beforeRestore = (claim) -> {
 	};
 
+	private volatile int mostKeys = Integer.MAX_VALUE;
+
 	private volatile boolean oneByOne;
 
 	private volatile boolean recordsShown;
@@ -133,6 +135,20 @@ public final class UnreliableStore implements IdempotencyStore {
 				throw new NoClassDefFoundError("as it were");
 			}
 		});
+	}
+
+	/**
+	 * Let calls with more keys time out.
+	 * @param keys the number of keys of the largest call that succeeds
+	 */
+	public void timeOutAbove(int keys) {
+		this.mostKeys = keys;
+	}
+
+	private void checkSize(List<?> keys) {
+		if (keys.size() > this.mostKeys) {
+			throw new DataAccessResourceFailureException("No answer for " + keys.size() + " keys");
+		}
 	}
 
 	/**
@@ -279,12 +295,14 @@ public final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		checkSize(requests);
 		requests.forEach((request) -> store(StoreCall.CLAIM, request));
 		return answer(StoreCall.CLAIM, this.store.claimAll(requests));
 	}
 
 	@Override
 	public List<Settlement> completeAll(List<Completion> completed) {
+		checkSize(completed);
 		completed.forEach((completion) -> this.completions.add(completion.claim().token()));
 		completed.forEach((completion) -> store(StoreCall.COMPLETE, completion.claim()));
 		return answer(StoreCall.COMPLETE, this.store.completeAll(completed));
@@ -318,6 +336,7 @@ public final class UnreliableStore implements IdempotencyStore {
 		if (this.oneByOne) {
 			return IdempotencyStore.super.renewAll(claims);
 		}
+		checkSize(claims);
 		claims.forEach((claim) -> store(StoreCall.RENEW, claim));
 		return this.store.renewAll(claims);
 	}
