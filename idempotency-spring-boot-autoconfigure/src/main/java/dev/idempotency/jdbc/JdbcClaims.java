@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.WeakHashMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -53,9 +52,6 @@ final class JdbcClaims {
 	// The number of keys in a row that the thread could not claim.
 	private final ThreadLocal<int[]> refused = ThreadLocal.withInitial(() -> new int[1]);
 
-	// The last record of each transaction that the thread has not yet committed.
-	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
-
 	JdbcClaims(RecordSql sql, Dialect dialect) {
 		this.sql = sql;
 		this.dialect = dialect;
@@ -67,7 +63,7 @@ final class JdbcClaims {
 		if (!inserted) {
 			return Optional.empty();
 		}
-		written(connection, request, parameters);
+		written(request, parameters);
 		return Optional.of(new Claim.Acquired(1, 1));
 	}
 
@@ -79,7 +75,7 @@ final class JdbcClaims {
 		if (!leased) {
 			Claim claim = claim(connection, request, parameters.inTransaction());
 			if (claim instanceof Claim.Acquired) {
-				written(connection, request, parameters);
+				written(request, parameters);
 			}
 			return claim;
 		}
@@ -156,7 +152,7 @@ final class JdbcClaims {
 					if (!leased) {
 						found.forEach((id, claim) -> {
 							if (claim instanceof Claim.Acquired) {
-								written(connection, Objects.requireNonNull(open.get(id)), parameters);
+								written(Objects.requireNonNull(open.get(id)), parameters);
 							}
 						});
 					}
@@ -224,19 +220,12 @@ final class JdbcClaims {
 		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
 	}
 
-	private void written(Connection connection, ClaimRequest request, Parameters parameters) {
+	private void written(ClaimRequest request, Parameters parameters) {
 		if (this.sql.has(Name.WRITTEN)) {
-			this.written.get()
-				.put(connection, Parameters.of("id", request.key().id()).with("token", parameters.mark()));
+			UUID id = request.key().id();
+			Parameters written = Parameters.of("id", id).with("token", parameters.mark());
+			FirstWrite.remember(this, id, (connection) -> this.sql.get(Name.WRITTEN).update(connection, written) > 0);
 		}
-	}
-
-	// Whether the transaction still contains the record that it has written last.
-	// Some databases roll back the whole transaction when a statement fails, and the
-	// next statement then begins another one.
-	boolean isWritten(Connection connection) throws SQLException {
-		Parameters last = this.written.get().remove(connection);
-		return last == null || this.sql.get(Name.WRITTEN).update(connection, last) > 0;
 	}
 
 	private <T> T unlessDuplicate(T otherwise, Statement<T> statement) throws SQLException {

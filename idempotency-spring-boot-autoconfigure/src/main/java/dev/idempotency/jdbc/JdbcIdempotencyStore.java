@@ -332,8 +332,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public void requireCommittable() {
-		this.executor.requireCommittable(
-				(connection) -> this.claims.isWritten(connection) && this.offsets.isWritten(connection));
+		this.executor.requireCommittable((connection) -> FirstWrite.isKept(this.claims, connection));
 	}
 
 	@Override

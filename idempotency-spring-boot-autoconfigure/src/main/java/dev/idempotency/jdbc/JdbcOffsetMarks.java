@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.UUID;
-import java.util.WeakHashMap;
 
 import org.springframework.util.Assert;
 
@@ -29,9 +28,6 @@ final class JdbcOffsetMarks implements OffsetMarks {
 	private final OffsetSql sql;
 
 	private final Duration timeout;
-
-	// The last mark of each transaction that the thread has not yet committed.
-	private final ThreadLocal<Map<Connection, Parameters>> written = ThreadLocal.withInitial(WeakHashMap::new);
 
 	JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql, Duration timeout) {
 		this.executor = executor;
@@ -68,23 +64,16 @@ final class JdbcOffsetMarks implements OffsetMarks {
 			.query(connection, parameters, (row) -> previous
 				.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), row.getLong("previous")));
 		Assert.state(previous.keySet().containsAll(ids), "The database has not returned all previous marks");
-		written(connection, marks.get(0));
+		written(marks.get(0));
 		return ids.stream().map(previous::get).toList();
 	}
 
-	private void written(Connection connection, OffsetMark mark) {
-		if (this.sql.written() != null) {
-			this.written.get().put(connection, Parameters.of("id", mark.id()).with("last_offset", mark.offset()));
-		}
-	}
-
-	// Whether the transaction still contains the mark that it has raised last. Some
-	// databases roll back the whole transaction when a statement fails, and the next
-	// statement then begins another one.
-	boolean isWritten(Connection connection) throws SQLException {
+	private void written(OffsetMark mark) {
 		SqlStatement statement = this.sql.written();
-		Parameters last = (statement != null) ? this.written.get().remove(connection) : null;
-		return last == null || Objects.requireNonNull(statement).update(connection, last) > 0;
+		if (statement != null) {
+			Parameters written = Parameters.of("id", mark.id()).with("last_offset", mark.offset());
+			FirstWrite.remember(this.claims, mark.id(), (connection) -> statement.update(connection, written) > 0);
+		}
 	}
 
 	@Override

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataAccessException;
@@ -51,6 +53,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.Observers;
@@ -419,6 +422,59 @@ class MySqlStoreTests {
 			}));
 		assertThat(this.jdbc.queryForList("SELECT id FROM effect WHERE id < 10 AND value < 50", Integer.class))
 			.isEmpty();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "false,before", "false,after", "true,before", "true,after" })
+	@Tag("promise-5")
+	void transactionThatTheServerHasEndedCannotCommitAfterANestedOperation(boolean marked, String nested) {
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+				if (marked) {
+					this.store.offsetMarks()
+						.orElseThrow()
+						.raise(new OffsetMark("scope", "topic", UUID.randomUUID(), 0, 7), false);
+				}
+				else {
+					assertThat(this.store.insert(TestDatabase.request(TestDatabase.newKey()))).isPresent();
+				}
+				if (nested.equals("before")) {
+					nestedOperation();
+				}
+				// The server does the same after a deadlock.
+				this.jdbc.execute("ROLLBACK");
+				if (nested.equals("after")) {
+					nestedOperation();
+				}
+				this.store.requireCommittable();
+			}));
+	}
+
+	private void nestedOperation() {
+		assertThat(this.store.claimInTransaction(TestDatabase.request(TestDatabase.newKey()), true))
+			.isInstanceOf(Claim.Acquired.class);
+		this.store.requireCommittable();
+	}
+
+	@Test
+	@Tag("promise-5")
+	void transactionCommitsWithoutTheOperationsThatItHasRolledBackToASavepoint() {
+		ClaimRequest kept = TestDatabase.request(TestDatabase.newKey());
+		TransactionTemplate inSavepoint = transactions(TransactionDefinition.ISOLATION_DEFAULT);
+		inSavepoint.setPropagationBehavior(TransactionDefinition.PROPAGATION_NESTED);
+		transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
+			inSavepoint.executeWithoutResult((undone) -> {
+				nestedOperation();
+				undone.setRollbackOnly();
+			});
+			assertThat(this.store.insert(kept)).isPresent();
+			inSavepoint.executeWithoutResult((undone) -> {
+				nestedOperation();
+				undone.setRollbackOnly();
+			});
+			this.store.requireCommittable();
+		});
+		assertThat(this.store.find(kept.key())).isPresent();
 	}
 
 	// Holds the key and a row, and waits for the row that the caller has inserted.

@@ -1,0 +1,92 @@
+package dev.idempotency.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.UUID;
+
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.Ordered;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+import dev.idempotency.jdbc.JdbcExecutor.Work;
+
+/**
+ * The first record or mark of a transaction. Some databases roll back the whole
+ * transaction when a statement fails, and the next statement then begins another one:
+ * then it is no longer there, whatever nested operations have written since.
+ */
+final class FirstWrite implements TransactionSynchronization {
+
+	private final Object key;
+
+	private @Nullable UUID id;
+
+	private @Nullable Work<Boolean> check;
+
+	private final Set<Object> laterSavepoints = new HashSet<>();
+
+	private FirstWrite(Object key) {
+		this.key = key;
+	}
+
+	// A later write under the same id replaces the first one.
+	static void remember(Object key, UUID id, Work<Boolean> check) {
+		FirstWrite first = (FirstWrite) TransactionSynchronizationManager.getResource(key);
+		if (first == null) {
+			if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+				return;
+			}
+			first = new FirstWrite(key);
+			first.resume();
+			TransactionSynchronizationManager.registerSynchronization(first);
+		}
+		if (first.check == null || id.equals(first.id)) {
+			first.id = id;
+			first.check = check;
+		}
+	}
+
+	static boolean isKept(Object key, Connection connection) throws SQLException {
+		FirstWrite first = (FirstWrite) TransactionSynchronizationManager.getResource(key);
+		return first == null || first.check == null || first.check.on(connection);
+	}
+
+	// A later synchronization may begin a transaction after the completion of this one.
+	@Override
+	public int getOrder() {
+		return Ordered.HIGHEST_PRECEDENCE;
+	}
+
+	@Override
+	public void suspend() {
+		TransactionSynchronizationManager.unbindResource(this.key);
+	}
+
+	@Override
+	public void resume() {
+		TransactionSynchronizationManager.bindResource(this.key, this);
+	}
+
+	@Override
+	public void savepoint(Object savepoint) {
+		if (this.check != null) {
+			this.laterSavepoints.add(savepoint);
+		}
+	}
+
+	@Override
+	public void savepointRollback(Object savepoint) {
+		if (!this.laterSavepoints.contains(savepoint)) {
+			this.check = null;
+		}
+	}
+
+	@Override
+	public void afterCompletion(int status) {
+		TransactionSynchronizationManager.unbindResourceIfPossible(this.key);
+	}
+
+}
