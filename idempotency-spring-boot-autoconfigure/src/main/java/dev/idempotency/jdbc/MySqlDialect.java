@@ -44,13 +44,18 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 	// It has neither a state nor a code.
 	private static final String CANCELLED = "com.mysql.cj.jdbc.exceptions.MySQLStatementCancelledException";
 
-	// Deleted rows leave the index soon, so each batch begins at the first row.
+	private static final String EARLIEST = "TIMESTAMP'1000-01-01 00:00:00'";
+
 	private static final String DELETION = """
 			DELETE r FROM (SELECT id FROM %1$s WHERE %2$s <= UTC_TIMESTAMP(6) - INTERVAL :patience * 1000 MICROSECOND
-			    AND %2$s >= COALESCE(:reached, %2$s)%3$s ORDER BY %2$s LIMIT :limit FOR UPDATE SKIP LOCKED) e
+			    AND %2$s >= COALESCE(:reached, %4$s)%3$s ORDER BY %2$s LIMIT :limit FOR UPDATE SKIP LOCKED) e
 			STRAIGHT_JOIN %1$s r FORCE INDEX (PRIMARY) ON r.id = e.id""";
 
-	private static final String DELETED = "SELECT ROW_COUNT() AS deleted, CAST(NULL AS DATETIME(6)) AS last";
+	// Deleted rows remain in the index while a snapshot is open, so the next batch begins
+	// at the first row that this one has left.
+	private static final String DELETED = """
+			SELECT ROW_COUNT() AS deleted,
+			  (SELECT %2$s FROM %1$s WHERE %2$s >= COALESCE(:reached, %4$s) ORDER BY %2$s LIMIT 1) AS last""";
 
 	private static final String BACKLOG = """
 			SELECT TIMESTAMPDIFF(MICROSECOND, %2$s, UTC_TIMESTAMP(6)) DIV 1000
@@ -88,7 +93,7 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 	// pooled connection.
 	@Override
 	public SqlStatement deletion(TableName table, String time, String condition) {
-		return expired(DELETION, table, time, condition).answeredBy(SqlStatement.of(DELETED));
+		return expired(DELETION, table, time, condition).answeredBy(expired(DELETED, table, time, ""));
 	}
 
 	@Override
@@ -97,7 +102,7 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 	}
 
 	private static SqlStatement expired(String text, TableName table, String time, String condition) {
-		return SqlStatement.of(text.formatted(table.withBackticks(), time, MySqlTypes.utc(condition)),
+		return SqlStatement.of(text.formatted(table.withBackticks(), time, MySqlTypes.utc(condition), EARLIEST),
 				MySqlTypes.INSTANCE);
 	}
 

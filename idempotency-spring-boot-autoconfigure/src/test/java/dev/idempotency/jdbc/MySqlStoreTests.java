@@ -601,6 +601,27 @@ class MySqlStoreTests {
 		assertThat(this.store.find(alive.key()).orElseThrow().state()).isEqualTo(State.IN_PROGRESS);
 	}
 
+	// While a snapshot is open, each batch would read the rows of all batches before it.
+	@Test
+	void batchContinuesAfterThePreviousOneAndRestartsAtTheEnd() {
+		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(4).toList();
+		keys.forEach((each) -> this.store.complete(claimed(each), null));
+		expire(keys.get(1), 3);
+		expire(keys.get(2), 2);
+		expire(keys.get(3), 1);
+		assertThat(this.store.deleteExpired(2, Duration.ZERO)).isEqualTo(2);
+		expire(keys.get(0), 4);
+		assertThat(this.store.deleteExpired(2, Duration.ZERO)).isOne();
+		assertThat(this.store.find(keys.get(0))).isPresent();
+		assertThat(this.store.deleteExpired(2, Duration.ZERO)).isOne();
+		assertThat(this.store.find(keys.get(0))).isEmpty();
+	}
+
+	private void expire(IdempotencyKey expired, int hours) {
+		this.jdbc.update("UPDATE " + TestDatabase.TABLE + " SET expires_at = UTC_TIMESTAMP(6) - INTERVAL ? HOUR "
+				+ "WHERE `key` = ?", hours, expired.value());
+	}
+
 	private ClaimRequest claimed(IdempotencyKey claimed) {
 		ClaimRequest request = TestDatabase.request(claimed);
 		assertThat(this.store.claim(request)).isInstanceOf(Claim.Acquired.class);
