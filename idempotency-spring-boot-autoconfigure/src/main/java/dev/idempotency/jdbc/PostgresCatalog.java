@@ -101,6 +101,13 @@ final class PostgresCatalog extends Catalog {
 			WHERE NOT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 			  WHERE n.nspname = :schema AND p.proname = f.name)""";
 
+	// The functions contain the schema as text: after it is renamed, or copied under
+	// another name, they would use the tables of another schema.
+	private static final String OTHER_SCHEMA = """
+			SELECT btrim(m.match[1], '"') FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+			  CROSS JOIN LATERAL regexp_matches(p.prosrc, '("[^"]+"|[A-Za-z_][A-Za-z0-9_]*)[.]' || :name, 'g') AS m(match)
+			WHERE n.nspname = :schema AND p.proname = ANY (:functions) AND btrim(m.match[1], '"') <> :schema LIMIT 1""";
+
 	private final Layout layout;
 
 	PostgresCatalog(Layout layout) {
@@ -145,6 +152,14 @@ final class PostgresCatalog extends Catalog {
 			throw new IdempotencyConfigurationException(
 					"The idempotency table '" + table.table() + "' lacks the functions " + missing + ".",
 					"Run the statements of the script in '" + PARTITIONED + "' that create them.");
+		}
+		String other = ask(connection, OTHER_SCHEMA, name(table).with("functions", "text", functions(table)));
+		if (other != null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotency table '" + table.table() + "' is in the schema '" + table.schemaName()
+							+ "', but its functions use the schema '" + other + "'.",
+					"Drop the functions, and run the statements of the script in '" + PARTITIONED
+							+ "' that create them, with the schema of the table.");
 		}
 	}
 

@@ -176,6 +176,25 @@ class PartitionSchemaTests {
 			.withMessageContaining("has no unique index of its own");
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "app", "\"App 1\"" })
+	@Tag("promise-12")
+	void functionsThatUseAnotherSchemaAreRefused(String schema) {
+		this.jdbc.execute("CREATE SCHEMA " + schema);
+		String url = this.pool.getJdbcUrl() + "?currentSchema=" + schema.replace("\"", "%22").replace(" ", "%20");
+		try (HikariDataSource inSchema = Servers.pool(url)) {
+			JdbcSchemaMigration.migrate(inSchema, inSchema, TABLE, Layout.PARTITIONED);
+			assertThatNoException()
+				.isThrownBy(() -> JdbcSchemaValidation.validate(inSchema, TABLE, Layout.PARTITIONED, true));
+		}
+		this.jdbc.execute("ALTER SCHEMA " + schema + " RENAME TO renamed");
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "renamed." + TABLE, Layout.PARTITIONED, true))
+			.withMessage(
+					"The idempotency table 'records' is in the schema 'renamed', but its functions use the schema '"
+							+ schema.replace("\"", "") + "'.");
+	}
+
 	@Test
 	@Tag("promise-12")
 	void partitionedLayoutIsRefusedOnH2() {
