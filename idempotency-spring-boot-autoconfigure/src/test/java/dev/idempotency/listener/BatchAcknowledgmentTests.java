@@ -17,9 +17,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
@@ -137,6 +139,21 @@ class BatchAcknowledgmentTests {
 
 	@ParameterizedTest
 	@MethodSource("apps")
+	void recordIsDeclinedByAMethodThatDoesNotAcknowledge(String name) {
+		BatchApp app = this.apps.get(name);
+		app.send("declining", "a b c");
+		app.start("declining");
+		await()
+			.untilAsserted(() -> assertThat(app.store().find(app.key("declining", "c")).map(IdempotencyRecord::state))
+				.hasValue(State.COMPLETED));
+		assertThat(batches(app, "declining")).containsExactlyElementsOf(
+				name.endsWith("transactional") ? List.of("a b c", "a c") : List.of("a b c", "c"));
+		assertThat(app.record("declining", "b").state()).isEqualTo(State.COMPLETED);
+		assertThat(app.record("declining", "b").attempt()).isOne();
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
 	@Tag("promise-1")
 	void blockedRecordsAreNotAcknowledgedWithTheOthers(String name) {
 		BatchApp app = this.apps.get(name);
@@ -177,6 +194,16 @@ class BatchAcknowledgmentTests {
 		void duplicates(List<String> values, Acknowledgment acknowledgment) {
 			add("duplicates", values);
 			acknowledgment.acknowledge();
+		}
+
+		@Idempotent(scope = "${prefix}-declining")
+		@KafkaListener(id = "${prefix}-declining", topics = "${prefix}-declining", batch = "true")
+		void declining(List<String> values) {
+			add("declining", values);
+			if (values.contains("b")) {
+				throw new BatchListenerFailedException("declined", new OperationDeclinedException("closed"),
+						values.indexOf("b"));
+			}
 		}
 
 		@Idempotent(scope = "${prefix}-part")

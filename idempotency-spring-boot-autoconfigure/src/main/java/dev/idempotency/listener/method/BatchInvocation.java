@@ -175,11 +175,11 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return (record != null) ? position(record) : failed.getIndex();
 	}
 
-	// With an acknowledgment, the items before the declined one
-	// are not acknowledged when the method is called again.
+	// A method that acknowledges its records has not acknowledged
+	// those before the declined one when it is called again.
 	@Override
 	public @Nullable OperationDeclinedException declinedBy(Throwable error) {
-		BatchListenerFailedException failed = this.delivery.hasAcknowledgment() ? null
+		BatchListenerFailedException failed = this.listener.acknowledging() ? null
 				: ExceptionCauses.find(BatchListenerFailedException.class, error);
 		return (failed != null) ? this.listener.settings().declinedFailures().declined(failed.getCause()) : null;
 	}

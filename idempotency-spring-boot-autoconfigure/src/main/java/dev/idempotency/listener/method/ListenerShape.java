@@ -87,7 +87,7 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 		AcknowledgmentCheck check = (this.acknowledging && settings.mode() == Mode.TRANSACTIONAL)
 				? new AcknowledgmentCheck(settings.name()) : null;
 		if (this.batch) {
-			return new ProtectedBatchListener(settings, check,
+			return new ProtectedBatchListener(settings, check, this.acknowledging,
 					this.acknowledging && settings.mode() == Mode.LEASED && !this.kafkaTransaction);
 		}
 		return new ProtectedRecordListener(settings, this.async, check);

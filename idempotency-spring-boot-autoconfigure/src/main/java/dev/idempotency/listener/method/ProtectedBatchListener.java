@@ -32,9 +32,10 @@ import dev.idempotency.template.OperationObserver.Outcome;
  * @param settings the settings of the method
  * @param check fails a method that returns without acknowledging its records,
  * {@code null} if it may do so
+ * @param acknowledging whether the method acknowledges its records itself
  * @param deferring whether the completion of a record waits for its acknowledgment
  */
-record ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check,
+record ProtectedBatchListener(ListenerSettings settings, @Nullable AcknowledgmentCheck check, boolean acknowledging,
 		boolean deferring) implements ProtectedListener {
 
 	@Override
