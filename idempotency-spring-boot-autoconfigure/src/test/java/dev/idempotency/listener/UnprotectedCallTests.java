@@ -12,8 +12,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.kafka.annotation.EnableKafka;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
@@ -21,6 +23,7 @@ import org.springframework.kafka.listener.ConsumerSeekAware;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.support.KafkaUtils;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
@@ -28,6 +31,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -84,6 +88,24 @@ class UnprotectedCallTests {
 		assertThat(this.logs.messages("WARN")).noneMatch((message) -> message.contains("'callbacks'"));
 	}
 
+	@Test
+	void childContextWithAnIdempotentListenerIsRefused() {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(() -> child(Protected.class))
+			.withMessageContaining(
+					"UnprotectedCallTests.Protected.on cannot be protected: its bean belongs to the context "
+							+ "'child', and the library is configured in a parent of that context only.");
+		child(Seeking.class).close();
+	}
+
+	private AnnotationConfigApplicationContext child(Class<?> listener) {
+		AnnotationConfigApplicationContext child = new AnnotationConfigApplicationContext();
+		child.setParent(this.context);
+		child.setDisplayName("child");
+		child.register(ChildServices.class, listener);
+		child.refresh();
+		return child;
+	}
+
 	private List<String> warnings() {
 		return this.logs.messages("WARN").stream().filter((message) -> message.contains(" is ignored")).toList();
 	}
@@ -136,6 +158,12 @@ class UnprotectedCallTests {
 			});
 			return container;
 		}
+
+	}
+
+	@EnableKafka
+	@Configuration(proxyBeanMethods = false)
+	static class ChildServices {
 
 	}
 

@@ -165,15 +165,24 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 		if (AnnotatedElementUtils.hasAnnotation(method, Idempotent.class)) {
 			return true;
 		}
-		Set<Method> listeners = MethodIntrospector.selectMethods(type,
-				(ReflectionUtils.MethodFilter) (
-						candidate) -> AnnotatedElementUtils.hasAnnotation(candidate, KafkaListener.class)
-								|| AnnotatedElementUtils.hasAnnotation(candidate, KafkaHandler.class));
+		Set<Method> listeners = kafkaListeners(type);
 		if (!listeners.isEmpty()) {
 			return listeners.contains(method);
 		}
 		return !ReflectionUtils.isObjectMethod(method)
 				&& !ClassUtils.hasMethod(ConsumerSeekAware.class, method.getName(), method.getParameterTypes());
+	}
+
+	private static Set<Method> kafkaListeners(Class<?> type) {
+		return MethodIntrospector.selectMethods(type,
+				(ReflectionUtils.MethodFilter) (
+						candidate) -> AnnotatedElementUtils.hasAnnotation(candidate, KafkaListener.class)
+								|| AnnotatedElementUtils.hasAnnotation(candidate, KafkaHandler.class));
+	}
+
+	// The listener methods of a class that are marked.
+	public static Stream<Method> listenerMethods(Class<?> type) {
+		return kafkaListeners(type).stream().filter((method) -> isMarked(method, type));
 	}
 
 	/**

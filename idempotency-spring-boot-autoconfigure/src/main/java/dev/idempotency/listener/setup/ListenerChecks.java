@@ -90,7 +90,7 @@ final class ListenerChecks {
 	}
 
 	// The description is the end of a sentence whose subject is the listener.
-	private static IdempotencyConfigurationException refusal(String where, String description, String action) {
+	static IdempotencyConfigurationException refusal(String where, String description, String action) {
 		return new IdempotencyConfigurationException(
 				"The idempotent listener " + where + " cannot be protected: " + description + ".", action);
 	}
