@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 
 import javax.sql.DataSource;
 
@@ -47,7 +48,10 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private static final Log logger = LogFactory.getLog(JdbcIdempotencyStore.class);
 
-	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
+	// A claim that never exists. A server that only reads, as after a failover, refuses
+	// to settle it.
+	private static final ClaimRequest PING = new ClaimRequest(IdempotencyKey.of("idempotency", "ping"), new UUID(0, 0),
+			null, Duration.ofSeconds(1), Duration.ofSeconds(2));
 
 	private final DataSource dataSource;
 
@@ -378,7 +382,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public void ping() {
-		find(PING);
+		release(PING);
 	}
 
 	@Override

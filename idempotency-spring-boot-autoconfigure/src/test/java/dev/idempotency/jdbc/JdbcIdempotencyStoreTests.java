@@ -1,15 +1,19 @@
 package dev.idempotency.jdbc;
 
+import com.zaxxer.hikari.HikariDataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for the texts that {@link JdbcIdempotencyStore} stores for operators. Its
@@ -25,6 +29,27 @@ class JdbcIdempotencyStoreTests {
 			"a%b_c" })
 	void unusualCharactersAreStoredUnchanged(String text) {
 		assertKept(IdempotencyKey.of(text, text + Servers.unique(".")));
+	}
+
+	// As after a failover. The health would be up while no record can be claimed.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-11")
+	void serverThatOnlyReadsDoesNotAnswerAPing(boolean postgres) {
+		String url = postgres ? database.url() + "?options=-c%20default_transaction_read_only=on"
+				: Servers.newMariaDb();
+		if (!postgres) {
+			try (HikariDataSource writable = Servers.mySqlPool(url)) {
+				JdbcSchemaMigration.migrate(writable, TestDatabase.TABLE);
+			}
+			url += "&sessionVariables=tx_read_only=1";
+		}
+		try (HikariDataSource pool = postgres ? Servers.pool(url) : Servers.mySqlPool(url)) {
+			JdbcIdempotencyStore readOnly = new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(readOnly::ping);
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(() -> readOnly.claim(TestDatabase.request(TestDatabase.newKey())));
+		}
 	}
 
 	@Test
