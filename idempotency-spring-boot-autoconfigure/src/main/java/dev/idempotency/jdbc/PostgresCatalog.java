@@ -105,7 +105,7 @@ final class PostgresCatalog extends Catalog {
 	// another name, they would use the tables of another schema.
 	private static final String OTHER_SCHEMA = """
 			SELECT btrim(m.match[2], '"') FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-			  CROSS JOIN LATERAL regexp_matches(p.prosrc, '(^|[^.A-Za-z0-9_"])("[^"]+"|[A-Za-z_][A-Za-z0-9_]*)[.]' || :name, 'g') AS m(match)
+			  CROSS JOIN LATERAL regexp_matches(p.prosrc, '(^|[^.A-Za-z0-9_])("[^"]+"|[A-Za-z_][A-Za-z0-9_]*)[.]' || :name, 'g') AS m(match)
 			WHERE n.nspname = :schema AND p.proname = ANY (:functions) AND btrim(m.match[2], '"') <> :schema LIMIT 1""";
 
 	private final Layout layout;
