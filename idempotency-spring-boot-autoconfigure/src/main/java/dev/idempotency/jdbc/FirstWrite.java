@@ -8,9 +8,9 @@ import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.Ordered;
-import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
+import dev.idempotency.TransactionResource;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 
 /**
@@ -18,9 +18,7 @@ import dev.idempotency.jdbc.JdbcExecutor.Work;
  * transaction when a statement fails, and the next statement then begins another one:
  * then it is no longer there, whatever nested operations have written since.
  */
-final class FirstWrite implements TransactionSynchronization {
-
-	private final Object key;
+final class FirstWrite extends TransactionResource {
 
 	private @Nullable UUID id;
 
@@ -29,20 +27,12 @@ final class FirstWrite implements TransactionSynchronization {
 	private final Set<Object> laterSavepoints = new HashSet<>();
 
 	private FirstWrite(Object key) {
-		this.key = key;
+		super(key);
 	}
 
 	// A later write under the same id replaces the first one.
 	static void remember(Object key, UUID id, Work<Boolean> check) {
-		FirstWrite first = (FirstWrite) TransactionSynchronizationManager.getResource(key);
-		if (first == null) {
-			if (!TransactionSynchronizationManager.isSynchronizationActive()) {
-				return;
-			}
-			first = new FirstWrite(key);
-			first.resume();
-			TransactionSynchronizationManager.registerSynchronization(first);
-		}
+		FirstWrite first = current(key, FirstWrite.class, () -> new FirstWrite(key));
 		if (first.check == null || id.equals(first.id)) {
 			first.id = id;
 			first.check = check;
@@ -61,16 +51,6 @@ final class FirstWrite implements TransactionSynchronization {
 	}
 
 	@Override
-	public void suspend() {
-		TransactionSynchronizationManager.unbindResource(this.key);
-	}
-
-	@Override
-	public void resume() {
-		TransactionSynchronizationManager.bindResource(this.key, this);
-	}
-
-	@Override
 	public void savepoint(Object savepoint) {
 		if (this.check != null) {
 			this.laterSavepoints.add(savepoint);
@@ -86,7 +66,7 @@ final class FirstWrite implements TransactionSynchronization {
 
 	@Override
 	public void afterCompletion(int status) {
-		TransactionSynchronizationManager.unbindResourceIfPossible(this.key);
+		unbind();
 	}
 
 }

@@ -11,6 +11,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotentExecution;
+import dev.idempotency.TransactionResource;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Fingerprint;
 

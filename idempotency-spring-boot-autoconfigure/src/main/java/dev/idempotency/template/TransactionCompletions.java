@@ -13,6 +13,7 @@ import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.OperationLostException;
+import dev.idempotency.TransactionResource;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 

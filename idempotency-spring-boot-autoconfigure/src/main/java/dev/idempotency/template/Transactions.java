@@ -10,7 +10,9 @@ import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.TransactionalIdempotencyStore;
@@ -34,6 +36,12 @@ final class Transactions {
 	private volatile @Nullable Long failedAt;
 
 	Transactions(StoreCalls calls, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
+		if (manager instanceof AbstractPlatformTransactionManager spring
+				&& spring.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
+			throw new IdempotencyConfigurationException("The transaction manager of the idempotency store '"
+					+ store.name() + "' has no transaction synchronization, by which the library observes the end of a "
+					+ "transaction.", "Remove its setting SYNCHRONIZATION_NEVER.");
+		}
 		this.calls = calls;
 		this.store = store;
 		this.manager = manager;

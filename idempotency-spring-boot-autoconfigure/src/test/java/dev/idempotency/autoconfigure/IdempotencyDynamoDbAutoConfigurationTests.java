@@ -72,6 +72,15 @@ class IdempotencyDynamoDbAutoConfigurationTests {
 
 	@Test
 	@Tag("promise-12")
+	void storesWithTheSameTableAreRefused() {
+		FailureAnalysis analysis = failure("idempotency.store.type=dynamodb", "idempotency.stores.other.type=dynamodb",
+				"idempotency.stores.other.dynamodb.table=" + this.table);
+		assertThat(analysis.getDescription()).startsWith("The stores 'default' and 'other' have the same records");
+		assertThat(analysis.getAction()).startsWith("Set 'idempotency.stores.other.dynamodb.table'");
+	}
+
+	@Test
+	@Tag("promise-12")
 	void tableWithAnotherKeyFailsTheStart() {
 		createTable("pk");
 		FailureAnalysis analysis = failure();

@@ -7,8 +7,10 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
@@ -67,6 +69,17 @@ class JoinedTransactionTests {
 	private String effect() {
 		jdbc.update("INSERT INTO effect VALUES (?)", this.value);
 		return "done";
+	}
+
+	// Without it, nothing would notice that the server has ended a transaction.
+	@Test
+	void managerWithoutSynchronizationIsRefused() {
+		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+		manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+		Settings settings = new Settings(manager, false, Observers.none());
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> new IdempotencyTemplate(database.store(), settings))
+			.withMessageContaining("has no transaction synchronization");
 	}
 
 	private long effects() {

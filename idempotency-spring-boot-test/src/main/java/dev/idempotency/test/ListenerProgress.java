@@ -151,7 +151,7 @@ final class ListenerProgress implements DisposableBean {
 	void awaitEnded(Collection<SentRecord> records, Duration timeout) {
 		await(timeout).untilAsserted(() -> {
 			for (String topic : topics(records)) {
-				for (MessageListenerContainer listener : this.receivers.getOrDefault(topic, listeners(topic))) {
+				for (MessageListenerContainer listener : this.receivers.computeIfAbsent(topic, this::listeners)) {
 					Assert.state(listener.isRunning(), () -> "The listener '" + listener.getListenerId()
 							+ "' has stopped, so records of the topic '" + topic
 							+ "' that were sent before are not delivered to it. Find the reason in the log, or do "

@@ -26,8 +26,8 @@ final class TextHeaders {
 	// Written by Debezium's outbox event router, with all headers of the outbox message.
 	private static final String ALL = "idempotency-headers";
 
-	// Names the headers that Spring wrote as JSON: values that are no text, and texts if
-	// the producer is told so.
+	// Names the headers that Spring wrote as JSON: values that are no text, and texts of
+	// a producer that encodes them.
 	private static final String JSON_TYPES = "spring_json_header_types";
 
 	private static final JsonParser JSON = JsonParserFactory.getJsonParser();

@@ -1,4 +1,4 @@
-package dev.idempotency.template;
+package dev.idempotency;
 
 import java.util.function.Supplier;
 
@@ -8,16 +8,19 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 /**
  * An object that is bound to the transaction that is active on this thread, and that
  * follows its suspension.
+ *
+ * @since 0.1.0
  */
-abstract class TransactionResource implements TransactionSynchronization {
+@Internal
+public abstract class TransactionResource implements TransactionSynchronization {
 
 	private final Object key;
 
-	TransactionResource(Object key) {
+	protected TransactionResource(Object key) {
 		this.key = key;
 	}
 
-	static <R extends TransactionResource> R current(Object key, Class<R> type, Supplier<R> creation) {
+	protected static <R extends TransactionResource> R current(Object key, Class<R> type, Supplier<R> creation) {
 		Object known = TransactionSynchronizationManager.getResource(key);
 		if (known != null) {
 			return type.cast(known);
@@ -38,7 +41,7 @@ abstract class TransactionResource implements TransactionSynchronization {
 		TransactionSynchronizationManager.bindResource(this.key, this);
 	}
 
-	void unbind() {
+	protected final void unbind() {
 		TransactionSynchronizationManager.unbindResourceIfPossible(this.key);
 	}
 
