@@ -203,8 +203,7 @@ final class TransactionalBatch<T> {
 			completions = completions(due, values);
 			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary);
 			if (!withoutEffect) {
-				store(due, completions);
-				this.transactions.commit(transaction);
+				this.transactions.commit(transaction, this.run.subject(due), () -> store(due, completions));
 			}
 		}
 		catch (Throwable ex) {

@@ -148,8 +148,7 @@ final class TransactionalProtocol implements AutoCloseable {
 			withoutEffect = Transactions.isRollbackOnly(transaction, boundary)
 					|| (result instanceof Declined && transaction.isNewTransaction());
 			if (!withoutEffect) {
-				store(operation, request, bytes);
-				this.transactions.commit(transaction);
+				this.transactions.commit(transaction, operation, () -> store(operation, request, bytes));
 			}
 		}
 		catch (Throwable ex) {

@@ -8,6 +8,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.TransactionStatus;
+import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
@@ -111,6 +112,22 @@ final class Transactions {
 	void commit(TransactionStatus transaction) {
 		this.store.requireCommittable();
 		this.manager.commit(transaction);
+	}
+
+	// Store results before the commit. If the database is unavailable and not only this
+	// session has ended, the failure that follows cannot be noted.
+	void commit(TransactionStatus transaction, Object subject, Runnable results) {
+		try {
+			results.run();
+			commit(transaction);
+		}
+		catch (IdempotencyStoreUnavailableException ex) {
+			if (!transaction.isNewTransaction()) {
+				throw ex;
+			}
+			throw new TransactionSystemException("The transaction of " + subject + " has ended before its commit. The "
+					+ "database may end sessions that are idle or run for too long", ex.getCause());
+		}
 	}
 
 	// Whether the handler that has just returned requests a rollback of its

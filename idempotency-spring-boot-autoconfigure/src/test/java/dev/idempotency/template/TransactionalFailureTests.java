@@ -14,6 +14,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.dao.DataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotentExecution;
@@ -123,8 +124,9 @@ class TransactionalFailureTests {
 	@Test
 	@Tag("promise-7")
 	@Tag("postgresql")
-	void killedSessionLeavesNoEffectAndNoCompletion() {
-		assertThatException().isThrownBy(this::runInAKilledSession);
+	void killedSessionIsAFailureAndLeavesNoEffectAndNoCompletion() {
+		assertThatExceptionOfType(TransactionSystemException.class).isThrownBy(this::runInAKilledSession);
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
 		assertThat(this.operation.effects()).isZero();
 		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
 	}
