@@ -25,6 +25,7 @@ import dev.idempotency.outbox.OutboxRow;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.outbox.OutboxStore.DeadLetter;
 import dev.idempotency.outbox.OutboxStore.Status;
+import dev.idempotency.store.EndedTransactions;
 import dev.idempotency.store.ExpiredRecords;
 
 /**
@@ -49,6 +50,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	private final DataSource dataSource;
 
 	private final PlatformTransactionManager manager;
+
+	private final EndedTransactions ended;
 
 	private final TableName table;
 
@@ -119,6 +122,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		}
 		this.dataSource = dataSource;
 		this.manager = manager;
+		this.ended = EndedTransactions.of(manager);
 		this.table = TableName.of(table);
 		this.timeout = timeout;
 		this.retention = retention;
@@ -183,6 +187,9 @@ public final class JdbcOutboxStore implements OutboxStore {
 		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
 				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the " + row
 						+ " would not commit with it. Use the transaction manager of that DataSource");
+		Assert.state(!this.ended.isCurrent(), () -> "The transaction of the " + row
+				+ " has already ended, so the message would be lost. Send it before the commit, or in a new transaction "
+				+ "(REQUIRES_NEW)");
 	}
 
 	@Override

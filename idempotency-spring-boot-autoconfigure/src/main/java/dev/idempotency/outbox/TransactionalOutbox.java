@@ -72,41 +72,19 @@ record TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<
 	}
 
 	/**
-	 * Wakes the relay after the commit, and detects messages that were sent too late for
-	 * it.
+	 * Wakes the relay after the commit.
 	 */
 	private final class AfterCommit implements TransactionSynchronization {
 
 		private final OutboxMessage first;
 
-		private boolean inTime;
-
 		AfterCommit(OutboxMessage first) {
 			this.first = first;
 		}
 
-		@Override
-		public void beforeCompletion() {
-			this.inTime = true;
-		}
-
+		// An exception would make the committed transaction look failed.
 		@Override
 		public void afterCommit() {
-			wakeRelay();
-		}
-
-		// In a callback after the commit, the transaction still appears to be active.
-		@Override
-		public void afterCompletion(int status) {
-			if (!this.inTime && status == STATUS_COMMITTED) {
-				logger.error("The " + this.first + " was sent after the commit of its transaction and may be lost. "
-						+ "Send it before the commit, or in a new transaction (REQUIRES_NEW)");
-				wakeRelay();
-			}
-		}
-
-		// An exception would make the committed transaction look failed.
-		private void wakeRelay() {
 			try {
 				TransactionalOutbox.this.wakeUp.run();
 			}

@@ -37,6 +37,8 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 
 	private final Map<Object, Savepoint> savepoints = new IdentityHashMap<>();
 
+	private boolean returned;
+
 	private TransactionCompletions(AsyncSettlements settlements) {
 		super(settlements);
 		this.settlements = settlements;
@@ -117,9 +119,16 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	}
 
 	@Override
+	public void afterCommit() {
+		this.returned = true;
+	}
+
+	// In a callback after the end of a transaction, a method can join it. Spring reports
+	// an unknown outcome when that method has returned, and nothing more follows.
+	@Override
 	public void afterCompletion(int status) {
 		unbind();
-		switch (status) {
+		switch ((this.returned && status == STATUS_UNKNOWN) ? STATUS_COMMITTED : status) {
 			case STATUS_COMMITTED -> end(this.pending, true);
 			case STATUS_ROLLED_BACK -> end(this.pending, false);
 			default -> {

@@ -12,10 +12,12 @@ import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationLostException;
+import dev.idempotency.store.EndedTransactions;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
 /**
@@ -34,6 +36,8 @@ final class Transactions {
 
 	private final PlatformTransactionManager manager;
 
+	private final EndedTransactions ended;
+
 	private volatile @Nullable Long failedAt;
 
 	Transactions(StoreCalls calls, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
@@ -46,6 +50,7 @@ final class Transactions {
 		this.calls = calls;
 		this.store = store;
 		this.manager = manager;
+		this.ended = EndedTransactions.of(manager);
 	}
 
 	// Begin or join the first transaction of a delivery, with a permission of the circuit
@@ -65,6 +70,7 @@ final class Transactions {
 	}
 
 	TransactionStatus begin(Object subject, TransactionDefinition definition) {
+		requireNotEnded(subject, definition);
 		long start = System.nanoTime();
 		try {
 			return this.manager.getTransaction(definition);
@@ -82,6 +88,7 @@ final class Transactions {
 	// Begin or join a transaction without a record. The state of the circuit breaker
 	// is ignored: the store may be unavailable although its database is available.
 	TransactionStatus beginUnprotected(Object subject, TransactionDefinition definition) {
+		requireNotEnded(subject, definition);
 		Long failed = this.failedAt;
 		if (failed != null && System.nanoTime() - failed < PAUSE.toNanos()) {
 			throw notBegun(subject, null);
@@ -98,6 +105,14 @@ final class Transactions {
 			this.failedAt = System.nanoTime();
 			throw notBegun(subject, ex);
 		}
+	}
+
+	private void requireNotEnded(Object subject, TransactionDefinition definition) {
+		Assert.state(
+				definition.getPropagationBehavior() == TransactionDefinition.PROPAGATION_REQUIRES_NEW
+						|| !this.ended.isCurrent(),
+				() -> "The transaction of this thread has already ended, so the writes of " + subject
+						+ " would be lost. Execute it before the commit, or in a new transaction (REQUIRES_NEW)");
 	}
 
 	private static IdempotencyStoreUnavailableException notBegun(Object subject, @Nullable Throwable cause) {
@@ -122,11 +137,12 @@ final class Transactions {
 			commit(transaction);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			if (!transaction.isNewTransaction()) {
+			Throwable cause = ex.getCause();
+			if (cause == null || !transaction.isNewTransaction()) {
 				throw ex;
 			}
 			throw new TransactionSystemException("The transaction of " + subject + " has ended before its commit. The "
-					+ "database may end sessions that are idle or run for too long", ex.getCause());
+					+ "database may end sessions that are idle or run for too long", cause);
 		}
 	}
 

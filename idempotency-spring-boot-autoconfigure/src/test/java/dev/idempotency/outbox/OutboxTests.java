@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -16,6 +15,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.dao.InvalidDataAccessResourceUsageException;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -25,6 +26,7 @@ import org.springframework.kafka.support.converter.MessagingMessageConverter;
 import org.springframework.kafka.support.serializer.JacksonJsonSerializer;
 import org.springframework.messaging.MessageHeaders;
 import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionException;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -179,45 +181,41 @@ class OutboxTests {
 			.containsExactly("grün", "");
 	}
 
-	@Test
-	void messageAfterTheCommitIsLogged() {
-		try (Logs logs = Logs.ofThisThread()) {
-			transactions.executeWithoutResult((status) -> TransactionSynchronizationManager
-				.registerSynchronization(new TransactionSynchronization() {
+	// Transactional event listeners run after the completion. The transaction still looks
+	// active there, so that a method with @Transactional joins it.
+	@ParameterizedTest
+	@CsvSource({ "true, false", "false, false", "true, true", "false, true" })
+	void messageAfterTheEndOfTheTransactionIsRefused(boolean committed, boolean joined) {
+		List<Throwable> refused = new ArrayList<>();
+		Runnable send = () -> refused.add(catchThrowable(() -> outbox.send(this.topic, "account-1", "late")));
+		Runnable late = joined ? () -> transactions.executeWithoutResult((status) -> send.run()) : send;
+		TransactionTemplate independent = new TransactionTemplate(transactions.getTransactionManager());
+		independent.setPropagationBehavior(TransactionDefinition.PROPAGATION_REQUIRES_NEW);
+		transactions.executeWithoutResult((status) -> {
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
-					@Override
-					public void afterCommit() {
-						outbox.send(OutboxTests.this.topic, "account-1", "late");
-					}
+				@Override
+				public void afterCommit() {
+					late.run();
+				}
 
-				}));
-			assertThat(logs.messages("ERROR")).singleElement()
-				.asString()
-				.contains("was sent after the commit of its transaction and may be lost");
-		}
-	}
+				@Override
+				public void afterCompletion(int status) {
+					late.run();
+					independent.executeWithoutResult((begun) -> outbox.send(OutboxTests.this.topic, "k", "accepted"));
+					late.run();
+				}
 
-	// Transactional event listeners with the phase AFTER_COMMIT run here.
-	@Test
-	void messageAfterTheCompletionIsRefused() {
-		AtomicReference<Throwable> refused = new AtomicReference<>();
-		try (OutboxApp app = OutboxApp
-			.start((settings) -> settings.with("spring.datasource.hikari.auto-commit", false))) {
-			app.inTransaction(
-					() -> TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
-
-						@Override
-						public void afterCompletion(int status) {
-							refused
-								.set(catchThrowable(() -> app.outbox().send(OutboxTests.this.topic, "account-1", "x")));
-						}
-
-					}));
-			assertThat(refused.get()).isInstanceOf(IllegalStateException.class)
-				.hasMessageStartingWith(
-						"The transaction of the message to " + this.topic + " with key account-1 has already ended");
-			assertThat(app.jdbc().queryForObject("SELECT count(*) FROM idempotency_outbox", Long.class)).isZero();
-		}
+			});
+			if (!committed) {
+				status.setRollbackOnly();
+			}
+		});
+		assertThat(refused).hasSize(committed ? 3 : 2)
+			.allSatisfy((error) -> assertThat(error).isInstanceOf(IllegalStateException.class)
+				.hasMessageMatching(
+						"(The transaction of|No transaction is active for) the message .*to " + this.topic + ".*"));
+		assertThat(published(1)).extracting(ConsumerRecord::value).containsExactly("\"accepted\"");
 	}
 
 	@Test

@@ -24,6 +24,8 @@ import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
@@ -93,6 +95,25 @@ class CallerTransactionTests extends AbstractLeasedTests {
 		});
 		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED));
 		assertThat(run()).isEqualTo(new IdempotentResult<>("run 2", false));
+	}
+
+	// In a callback after the commit, a method with @Transactional joins the transaction
+	// that has ended.
+	@Test
+	void completionAfterTheEndOfTheTransactionIsRecordedAtOnce() {
+		PlatformTransactionManager manager = manager();
+		TransactionTemplate transaction = new TransactionTemplate(manager);
+		transaction.executeWithoutResult(
+				(status) -> TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void afterCompletion(int status) {
+						transaction.executeWithoutResult((joined) -> run());
+					}
+
+				}));
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED));
+		assertThat(state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test

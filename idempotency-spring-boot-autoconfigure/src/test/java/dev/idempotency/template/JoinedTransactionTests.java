@@ -1,13 +1,20 @@
 package dev.idempotency.template;
 
+import java.util.ArrayList;
+import java.util.List;
+
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -25,6 +32,7 @@ import dev.idempotency.testsupport.TextCodec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -162,6 +170,39 @@ class JoinedTransactionTests {
 		assertThat(effects()).isOne();
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
 			.containsExactly(State.COMPLETED, 2);
+	}
+
+	// In a callback after its end, the transaction still looks active: its connection is
+	// bound to the thread, and an operation would join it.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-15")
+	void operationInATransactionThatHasEndedIsRefused(boolean committed) {
+		List<Throwable> refused = new ArrayList<>();
+		Runnable late = () -> refused.add(catchThrowable(this::run));
+		outer.executeWithoutResult((status) -> {
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void afterCompletion(int status) {
+					late.run();
+					refused.add(catchThrowable(() -> template.executeUnprotected(JoinedTransactionTests.this.key,
+							Mode.TRANSACTIONAL, TransactionBoundary.DEFAULT, JoinedTransactionTests.this::effect)));
+					outer.executeWithoutResult((joined) -> late.run());
+				}
+
+			});
+			if (!committed) {
+				status.setRollbackOnly();
+			}
+		});
+		assertThat(refused).hasSize(3)
+			.allSatisfy((error) -> assertThat(error).isInstanceOf(IllegalStateException.class)
+				.hasMessageContaining("has already ended")
+				.hasMessageContaining(this.key.toString()));
+		assertThat(effects()).isZero();
+		run();
+		assertThat(effects()).isOne();
 	}
 
 	// Another thread records the note, after the caller has returned its connection.
