@@ -6,8 +6,6 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-import javax.sql.DataSource;
-
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -102,9 +100,22 @@ public final class Servers {
 	}
 
 	public static String newDatabase(PostgresServer server) {
+		return newDatabase(server, "template1");
+	}
+
+	/**
+	 * Create a copy of a database to which nothing is connected.
+	 * @param template the URL of the database
+	 * @return the URL of the copy
+	 */
+	static String copyOf(String template) {
+		return newDatabase(postgres(), template.substring(template.lastIndexOf('/') + 1));
+	}
+
+	private static String newDatabase(PostgresServer server, String template) {
 		String name = unique("test");
-		new JdbcTemplate(new DriverManagerDataSource(server.url("postgres"), server.username(), server.password()))
-			.execute("CREATE DATABASE " + name);
+		new JdbcTemplate(new AssertionDataSource(server.url("postgres"), server.username(), server.password()))
+			.execute("CREATE DATABASE " + name + " TEMPLATE " + template);
 		return server.url(name);
 	}
 
@@ -168,13 +179,12 @@ public final class Servers {
 	}
 
 	/**
-	 * Create a template without a pool, for assertions.
+	 * Create a template for assertions.
 	 * @param url the URL of the database
 	 * @return the template
 	 */
 	public static JdbcTemplate jdbc(String url) {
-		DataSource dataSource = new DriverManagerDataSource(url, postgres().username(), postgres().password());
-		return new JdbcTemplate(dataSource);
+		return new JdbcTemplate(new AssertionDataSource(url, postgres().username(), postgres().password()));
 	}
 
 	/**

@@ -2,7 +2,11 @@ package dev.idempotency.testsupport;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Map;
 import java.util.UUID;
+import java.util.function.Supplier;
+
+import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -11,6 +15,7 @@ import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.util.function.SingletonSupplier;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
@@ -39,6 +44,11 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 
 	public static final Duration PARTITION_INTERVAL = Duration.ofDays(1);
 
+	// Copies of a database with the tables are made sooner than the tables.
+	private static final Map<Layout, Supplier<String>> TEMPLATES = Map.of(Layout.SINGLE,
+			SingletonSupplier.of(() -> template(Layout.SINGLE)), Layout.PARTITIONED,
+			SingletonSupplier.of(() -> template(Layout.PARTITIONED)));
+
 	private final String url;
 
 	private final HikariDataSource pool;
@@ -51,7 +61,6 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		this.url = url;
 		this.pool = pool;
 		this.jdbc = jdbc;
-		JdbcSchemaMigration.migrate(this.pool, this.pool, TABLE, layout);
 		this.store = new JdbcIdempotencyStore(this.pool, TABLE, TIMEOUT, layout, PARTITION_INTERVAL, null);
 	}
 
@@ -72,8 +81,19 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		return create(Layout.PARTITIONED);
 	}
 
-	private static TestDatabase create(Layout layout) {
+	private static String template(Layout layout) {
 		String url = Servers.newDatabase();
+		migrate(new DriverManagerDataSource(url, Servers.postgres().username(), Servers.postgres().password()), layout);
+		return url;
+	}
+
+	private static <T extends DataSource> T migrate(T dataSource, Layout layout) {
+		JdbcSchemaMigration.migrate(dataSource, dataSource, TABLE, layout);
+		return dataSource;
+	}
+
+	private static TestDatabase create(Layout layout) {
+		String url = Servers.copyOf(TEMPLATES.get(layout).get());
 		return new TestDatabase(url, Servers.pool(url), Servers.jdbc(url), layout);
 	}
 
@@ -91,8 +111,8 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	 * @return the database
 	 */
 	public static TestDatabase mySql(String url) {
-		return new TestDatabase(url, Servers.mySqlPool(url), new JdbcTemplate(new DriverManagerDataSource(url)),
-				Layout.SINGLE);
+		return new TestDatabase(url, migrate(Servers.mySqlPool(url), Layout.SINGLE),
+				new JdbcTemplate(new DriverManagerDataSource(url)), Layout.SINGLE);
 	}
 
 	/**
@@ -113,7 +133,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		config.setJdbcUrl("jdbc:h2:" + url);
 		config.setMaximumPoolSize(32);
 		config.setMinimumIdle(0);
-		return new TestDatabase(config.getJdbcUrl(), new HikariDataSource(config),
+		return new TestDatabase(config.getJdbcUrl(), migrate(new HikariDataSource(config), Layout.SINGLE),
 				new JdbcTemplate(new DriverManagerDataSource(config.getJdbcUrl())), Layout.SINGLE);
 	}
 
