@@ -33,7 +33,7 @@ final class LocalCompletions {
 	}
 
 	void add(IdempotentOperation operation, byte @Nullable [] result) {
-		if (operation.version() != null) {
+		if (operation.version() != null || this.cache == CompletionCache.NONE) {
 			return;
 		}
 		// A removal of the key on another thread waits for this, and then removes it.

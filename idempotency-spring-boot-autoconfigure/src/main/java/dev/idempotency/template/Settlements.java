@@ -194,10 +194,8 @@ final class Settlements implements AutoCloseable {
 
 	// Returns SETTLED or LOST for each claim.
 	private List<Settlement> sendOrRestore(StoreCall call, Object subject, List<OwnedClaim> claims) {
-		List<Settlement> answers = new ArrayList<>(claims.size());
-		for (List<OwnedClaim> part : StoreCalls.parts(claims)) {
-			answers.addAll(this.calls.settle(call, subject, () -> send(call, part)));
-		}
+		List<Settlement> answers = StoreCalls.inParts(claims,
+				(part) -> this.calls.settle(call, subject, () -> send(call, part)));
 		if (!answers.contains(Settlement.FORGOTTEN)) {
 			return answers;
 		}

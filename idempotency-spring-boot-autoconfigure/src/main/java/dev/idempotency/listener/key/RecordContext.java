@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.expression.ConstructorResolver;
+import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.MethodResolver;
 import org.springframework.expression.PropertyAccessor;
 import org.springframework.expression.TypeLocator;
@@ -13,10 +14,9 @@ import org.springframework.kafka.support.KafkaNull;
 import org.springframework.messaging.Message;
 
 /**
- * The evaluation context of a record. All contexts share the resolvers, which are costly
- * to create, and resolve a variable only when an expression uses it.
+ * What an expression about a record may use.
  */
-final class RecordContext extends StandardEvaluationContext {
+final class RecordContext {
 
 	private static final StandardEvaluationContext SHARED = new StandardEvaluationContext();
 
@@ -40,8 +40,12 @@ final class RecordContext extends StandardEvaluationContext {
 		return this.record;
 	}
 
-	@Override
-	public @Nullable Object lookupVariable(String name) {
+	// Most records need no evaluation.
+	EvaluationContext evaluation() {
+		return new Variables();
+	}
+
+	private @Nullable Object variable(String name) {
 		return switch (name) {
 			case "record" -> this.record;
 			case "payload" -> payload();
@@ -68,29 +72,42 @@ final class RecordContext extends StandardEvaluationContext {
 		return (payload instanceof KafkaNull) ? null : payload;
 	}
 
-	@Override
-	public void setVariable(@Nullable String name, @Nullable Object value) {
-		throw new UnsupportedOperationException("Expressions of @Idempotent cannot set variables");
-	}
+	/**
+	 * All contexts share the resolvers, which are costly to create, and resolve a
+	 * variable only when an expression uses it.
+	 */
+	private final class Variables extends StandardEvaluationContext {
 
-	@Override
-	public List<PropertyAccessor> getPropertyAccessors() {
-		return SHARED.getPropertyAccessors();
-	}
+		@Override
+		public @Nullable Object lookupVariable(String name) {
+			return variable(name);
+		}
 
-	@Override
-	public List<ConstructorResolver> getConstructorResolvers() {
-		return SHARED.getConstructorResolvers();
-	}
+		@Override
+		public void setVariable(@Nullable String name, @Nullable Object value) {
+			throw new UnsupportedOperationException("Expressions of @Idempotent cannot set variables");
+		}
 
-	@Override
-	public List<MethodResolver> getMethodResolvers() {
-		return SHARED.getMethodResolvers();
-	}
+		@Override
+		public List<PropertyAccessor> getPropertyAccessors() {
+			return SHARED.getPropertyAccessors();
+		}
 
-	@Override
-	public TypeLocator getTypeLocator() {
-		return SHARED.getTypeLocator();
+		@Override
+		public List<ConstructorResolver> getConstructorResolvers() {
+			return SHARED.getConstructorResolvers();
+		}
+
+		@Override
+		public List<MethodResolver> getMethodResolvers() {
+			return SHARED.getMethodResolvers();
+		}
+
+		@Override
+		public TypeLocator getTypeLocator() {
+			return SHARED.getTypeLocator();
+		}
+
 	}
 
 }

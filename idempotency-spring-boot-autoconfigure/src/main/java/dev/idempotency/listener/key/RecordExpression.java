@@ -8,6 +8,7 @@ import java.util.TreeSet;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.spel.ExpressionState;
@@ -125,7 +126,8 @@ final class RecordExpression {
 	}
 
 	private @Nullable Object value(RecordContext context) {
-		return (this.parts.size() > 1) ? join(new ExpressionState(context)) : this.expression.getValue(context);
+		EvaluationContext evaluation = context.evaluation();
+		return (this.parts.size() > 1) ? join(new ExpressionState(evaluation)) : this.expression.getValue(evaluation);
 	}
 
 	private @Nullable String join(ExpressionState state) {
