@@ -50,15 +50,6 @@ public interface BatchHandler<T> {
 	}
 
 	/**
-	 * Whether a transaction of the caller commits although the handler failed.
-	 * @param error the exception that the handler threw
-	 * @return whether the effects of the items before the failed one are committed
-	 */
-	default boolean isCommitted(Throwable error) {
-		return false;
-	}
-
-	/**
 	 * Look up an item whose operation has run before, and whose completion was passed to
 	 * {@link #defer} and is still pending. Called in {@link Mode#LEASED}, before the keys
 	 * are claimed.

@@ -19,6 +19,7 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.Failure;
@@ -69,6 +70,9 @@ final class BatchRun<T> {
 
 	// The items that were declined in a transaction that was rolled back.
 	private final Set<Integer> declined = new HashSet<>();
+
+	// The reasons for which the handler itself is blocked.
+	private final Set<Throwable> handlerBlocked = new HashSet<>();
 
 	private Outcome completed = Outcome.PROCESSED;
 
@@ -155,10 +159,23 @@ final class BatchRun<T> {
 			.toList();
 		List<@Nullable IdempotentExecution> previous = Holder.bind(current);
 		try {
-			return checked(this.handler.handle(due), due);
+			return handle(due);
 		}
 		finally {
 			Holder.bind(previous);
+		}
+	}
+
+	private List<@Nullable T> handle(List<Integer> due) throws Throwable {
+		try {
+			return checked(this.handler.handle(due), due);
+		}
+		catch (Throwable ex) {
+			OperationBlockedException blocked = OperationBlockedException.in(ex);
+			if (blocked != null) {
+				this.handlerBlocked.add(blocked);
+			}
+			throw ex;
 		}
 	}
 
@@ -207,7 +224,7 @@ final class BatchRun<T> {
 	private boolean runUnprotected(List<Integer> due) {
 		try {
 			this.started = true;
-			this.plan.done(due, checked(this.handler.handle(due), due));
+			this.plan.done(due, handle(due));
 			return true;
 		}
 		catch (Throwable ex) {
@@ -215,7 +232,13 @@ final class BatchRun<T> {
 			if (position > 0) {
 				this.plan.done(due.subList(0, position), noResults(position));
 			}
-			this.plan.fail((position < 0) ? -1 : due.get(position), ex);
+			OperationBlockedException blocked = OperationBlockedException.in(ex);
+			if (blocked != null) {
+				this.plan.undone((position < 0) ? due : List.of(due.get(position)), blocked);
+			}
+			else {
+				this.plan.fail((position < 0) ? -1 : due.get(position), ex);
+			}
 			return false;
 		}
 	}
@@ -348,7 +371,7 @@ final class BatchRun<T> {
 			error = ended.failure();
 		}
 		if (error != null) {
-			return Invocation.outcome(error);
+			return this.handlerBlocked.contains(error) ? Outcome.BLOCKED : Invocation.outcome(error);
 		}
 		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
 	}

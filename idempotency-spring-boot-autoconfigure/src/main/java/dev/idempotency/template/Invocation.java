@@ -13,8 +13,10 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotencyVersionStaleException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.IdempotentExecution.Holder;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
+import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.OperationContext.OpenContext;
@@ -34,7 +36,8 @@ final class Invocation<T, E extends Throwable> {
 			Outcome.IN_PROGRESS, OperationLostException.class, Outcome.LOST, IdempotencyVersionStaleException.class,
 			Outcome.STALE, IdempotencyRecordUnreadableException.class, Outcome.UNREADABLE,
 			IdempotencyStoreUnavailableException.class, Outcome.UNAVAILABLE, IdempotencyStoreRefusedException.class,
-			Outcome.REFUSED);
+			Outcome.REFUSED, OperationNotAcknowledgedException.class, Outcome.BLOCKED, NackedException.class,
+			Outcome.BLOCKED);
 
 	private final IdempotentOperation operation;
 
@@ -115,15 +118,15 @@ final class Invocation<T, E extends Throwable> {
 	}
 
 	void failed(Throwable error) {
-		this.outcome = (error == this.handlerFailure) ? Outcome.FAILED : outcome(error);
+		this.outcome = (error == this.handlerFailure) ? handlerOutcome(error) : outcome(error);
 	}
 
 	void ended(@Nullable IdempotentResult<?> result, @Nullable Throwable error) {
 		if (result != null) {
 			ended(result);
 		}
-		else if (error instanceof OperationLostException) {
-			this.outcome = Outcome.LOST;
+		else if (error != null) {
+			this.outcome = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
 		}
 		report();
 	}
@@ -151,6 +154,15 @@ final class Invocation<T, E extends Throwable> {
 
 	void leaveContext() {
 		this.context.close();
+	}
+
+	// A handler that is blocked, or that requests a redelivery, has not failed.
+	static boolean isFailure(Throwable error) {
+		return !(error instanceof NackedException) && OperationBlockedException.in(error) == null;
+	}
+
+	private static Outcome handlerOutcome(Throwable error) {
+		return isFailure(error) ? Outcome.FAILED : Outcome.BLOCKED;
 	}
 
 	static Outcome outcome(Throwable error) {

@@ -300,7 +300,8 @@ final class LeasedBatch<T> {
 	}
 
 	private void endBefore(List<Integer> before, Throwable error) {
-		if (this.allOrNothing && !this.run.handler().isCommitted(error)) {
+		// After a negative acknowledgment the container commits the transaction.
+		if (this.allOrNothing && !(error instanceof NackedException)) {
 			// Their effects are rolled back with the transaction.
 			release(before);
 		}

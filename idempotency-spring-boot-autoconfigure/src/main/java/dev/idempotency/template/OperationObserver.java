@@ -155,6 +155,13 @@ public interface OperationObserver {
 		IN_PROGRESS,
 
 		/**
+		 * The handler is blocked by an operation that it calls, or requests a redelivery:
+		 * its record is negatively acknowledged or not acknowledged. This is neither a
+		 * failure nor an attempt. The record is redelivered.
+		 */
+		BLOCKED,
+
+		/**
 		 * The handler failed.
 		 */
 		FAILED,

@@ -139,8 +139,13 @@ final class Settlements implements AutoCloseable {
 		return null;
 	}
 
-	// Record the failure of a handler. It is retried while the store is unavailable.
+	// Record the failure of a handler. It is retried while the store is unavailable. A
+	// handler that has not failed, but needs a redelivery, uses no attempt.
 	void fail(Object subject, List<OwnedClaim> claims, Throwable error) {
+		if (!Invocation.isFailure(error)) {
+			settle(StoreCall.RELEASE, subject, claims);
+			return;
+		}
 		Failure failure = this.engine.results().failure(error);
 		claims.forEach((claim) -> claim.setFailure(failure));
 		settle(StoreCall.FAIL, subject, claims);

@@ -316,19 +316,21 @@ final class TransactionalBatch<T> {
 			this.plan.item(due.get(position)).setClaimFailure(blocked);
 			return true;
 		}
+		if (blocked != null) {
+			this.plan.undone(due, blocked);
+			return false;
+		}
 		List<Integer> failed = ((position < 0) ? due : List.of(due.get(position))).stream()
 			.filter((index) -> this.plan.item(index).isClaimed())
 			.toList();
 		try {
-			noteFailures(failed, error, inDoubt);
+			if (Invocation.isFailure(error)) {
+				noteFailures(failed, error, inDoubt);
+			}
 		}
 		catch (OperationBlockedException ex) {
 			ex.addSuppressed(error);
 			this.plan.undone(due, ex);
-			return false;
-		}
-		if (blocked != null) {
-			this.plan.undone(due, blocked);
 			return false;
 		}
 		this.plan.unclaim();

@@ -154,15 +154,8 @@ final class TransactionalProtocol implements AutoCloseable {
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
-			boolean joined = !transaction.isNewTransaction();
-			if (request != null && joined) {
-				noteFailureAfterRollback(operation, request, ex);
-			}
-			else if (request != null) {
-				noteFailure(operation, request, ex, inDoubt);
-			}
-			else if (mark != null && !joined) {
-				this.offsets.requireNotRaised(mark, operation, ex, inDoubt);
+			if (Invocation.isFailure(ex)) {
+				failed(operation, request, mark, ex, transaction.isNewTransaction(), inDoubt);
 			}
 			throw ex;
 		}
@@ -198,6 +191,19 @@ final class TransactionalProtocol implements AutoCloseable {
 			throw Transactions.lost(false, operation, null);
 		}
 		store(operation, request, result);
+	}
+
+	private void failed(IdempotentOperation operation, @Nullable ClaimRequest request, @Nullable OffsetMark mark,
+			Throwable error, boolean own, boolean inDoubt) {
+		if (request != null && own) {
+			noteFailure(operation, request, error, inDoubt);
+		}
+		else if (request != null) {
+			noteFailureAfterRollback(operation, request, error);
+		}
+		else if (mark != null && own) {
+			this.offsets.requireNotRaised(mark, operation, error, inDoubt);
+		}
 	}
 
 	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {

@@ -14,8 +14,10 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.util.Assert;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.EndedTransactions;
 import dev.idempotency.store.TransactionalIdempotencyStore;
@@ -137,7 +139,8 @@ final class Transactions {
 			commit(transaction);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			Throwable cause = ex.getCause();
+			// A blocked cause would make the failure a blocked record.
+			Throwable cause = ExceptionCauses.find(ex, (one) -> !(one instanceof OperationBlockedException));
 			if (cause == null || !transaction.isNewTransaction()) {
 				throw ex;
 			}

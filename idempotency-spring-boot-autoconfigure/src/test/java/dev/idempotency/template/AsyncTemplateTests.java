@@ -147,6 +147,17 @@ class AsyncTemplateTests {
 
 	@Test
 	@Tag("promise-1")
+	void blockedStageHasNotFailedAndUsesNoAttempt() {
+		CompletableFuture<IdempotentResult<String>> answer = run();
+		this.handler.completeExceptionally(new OperationInProgressException("nested", Duration.ofSeconds(1)));
+		assertThat(failure(answer)).isInstanceOf(OperationInProgressException.class);
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::attempt, IdempotencyRecord::failure)
+			.containsExactly(0, null);
+		await().untilAsserted(() -> assertThat(this.listener.outcomes()).containsExactly(Outcome.BLOCKED));
+	}
+
+	@Test
+	@Tag("promise-1")
 	void exceptionBeforeTheStageIsThrownToTheCaller() {
 		assertThatExceptionOfType(IOException.class)
 			.isThrownBy(() -> this.template.executeAsync(this.operation, new TextCodec(), () -> {

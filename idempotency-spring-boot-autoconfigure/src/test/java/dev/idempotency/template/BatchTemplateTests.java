@@ -33,6 +33,7 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
+import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -49,6 +50,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -321,6 +323,46 @@ class BatchTemplateTests {
 		assertThat(executed.failure()).isNull();
 		assertThat(executed.blocked()).containsOnlyKeys(0, 1);
 		assertThat(BatchOf.text(batch.run("a b"))).isEqualTo("a b");
+	}
+
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-1")
+	void blockedHandlerHasNotFailedAndUsesNoAttemptInAnyShape(Mode mode) {
+		BatchOf batch = batch(mode);
+		Exception blocked = new IllegalStateException("wrapped",
+				new OperationInProgressException("nested", Duration.ofMillis(1)));
+		assertThatThrownBy(() -> runSingle(batch, "s", blocked)).isSameAs(blocked);
+		assertThatThrownBy(() -> runSingle(batch, "n", new NackedException())).isInstanceOf(NackedException.class);
+		batch.run("a b", (seen) -> seen.contains("a") ? new IndexFailure(0, blocked) : null);
+		batch.run("u", (seen) -> blocked);
+		assertThat(batch.outcomes()).containsExactly(Outcome.BLOCKED, Outcome.BLOCKED, Outcome.BLOCKED,
+				Outcome.BLOCKED);
+		List<String> all = List.of("s", "n", "a", "u");
+		all.forEach((letter) -> assertThat(database.store().find(batch.key(letter)).map(IdempotencyRecord::failure))
+			.isEmpty());
+		batch.run(String.join(" ", all));
+		assertThat(all).allSatisfy((letter) -> assertThat(batch.record(letter).attempt()).isOne());
+	}
+
+	private static void runSingle(BatchOf batch, String letter, Exception failure) throws Exception {
+		batch.template()
+			.execute(Objects.requireNonNull(batch.items(letter).get(0).operation()), ResultCodec.none(), () -> {
+				throw failure;
+			});
+	}
+
+	@Test
+	@Tag("promise-11")
+	void itemAtWhichAHandlerWithoutProtectionIsBlockedIsRedelivered() {
+		BatchOf open = new BatchOf(database, Mode.LEASED, true);
+		open.store().fail(StoreCall.CLAIM);
+		BatchResult<String> executed = open.run("a b c | x",
+				(seen) -> !seen.contains("b") ? null : new IndexFailure(seen.indexOf("b"),
+						new OperationInProgressException("nested", Duration.ofMillis(1))));
+		assertThat(executed.failure()).isNull();
+		assertThat(executed.blocked()).containsOnlyKeys(1);
+		assertThat(open.outcomes()).containsExactly(Outcome.UNPROTECTED, Outcome.BLOCKED, Outcome.UNPROTECTED);
 	}
 
 	@Test

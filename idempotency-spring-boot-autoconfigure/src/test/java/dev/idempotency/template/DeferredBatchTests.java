@@ -163,7 +163,7 @@ class DeferredBatchTests {
 	@Test
 	void itemsBeforeAFailureAreReleasedWithTheTransaction() {
 		BatchResult<String> executed = run("a b c", TransactionBoundary.deferred(this.pending::add),
-				new Failing(new IndexFailure(1), false));
+				new Failing(new IndexFailure(1)));
 		assertThat(executed.failedAt()).isEqualTo(1);
 		assertThat(this.pending).isEmpty();
 		assertThat(states("a", "b", "c")).containsOnly(State.FAILED);
@@ -173,7 +173,7 @@ class DeferredBatchTests {
 
 	@Test
 	void itemsBeforeAFailureArePendingWhenTheTransactionCommits() {
-		run("a b c", TransactionBoundary.deferred(this.pending::add), new Failing(new IndexFailure(1), true));
+		run("a b c", TransactionBoundary.deferred(this.pending::add), new Failing(new NackedException()));
 		assertThat(this.pending).hasSize(1);
 		this.pending.get(0).complete();
 		assertThat(states("a", "b", "c")).containsExactly(State.COMPLETED, State.FAILED, State.FAILED);
@@ -181,8 +181,8 @@ class DeferredBatchTests {
 
 	@Test
 	void itemAtWhichTheHandlerIsBlockedIsReleased() {
-		BatchResult<String> executed = run("a b c", TransactionBoundary.DEFAULT, new Failing(
-				new IndexFailure(1, new OperationInProgressException("nested", TestDatabase.TIMEOUT)), false));
+		BatchResult<String> executed = run("a b c", TransactionBoundary.DEFAULT,
+				new Failing(new IndexFailure(1, new OperationInProgressException("nested", TestDatabase.TIMEOUT))));
 		assertThat(executed.blocked()).containsKey(1);
 		assertThat(executed.failure()).isNull();
 		assertThat(states("a", "b", "c")).containsExactly(State.COMPLETED, State.FAILED, State.FAILED);
@@ -192,11 +192,11 @@ class DeferredBatchTests {
 	@Test
 	void allItemsAreReleasedWhenTheHandlerIsBlockedAtAnUnknownOne() {
 		BatchResult<String> executed = run("a b", TransactionBoundary.DEFAULT,
-				new Failing(new OperationInProgressException("nested", TestDatabase.TIMEOUT), false));
+				new Failing(new OperationInProgressException("nested", TestDatabase.TIMEOUT)));
 		assertThat(executed.blocked()).containsOnlyKeys(0, 1);
 		assertThat(states("a", "b")).containsOnly(State.FAILED);
 		assertThat(this.batch.record("a").failure()).isNull();
-		assertThat(this.batch.outcomes()).containsOnly(Outcome.IN_PROGRESS);
+		assertThat(this.batch.outcomes()).containsOnly(Outcome.BLOCKED);
 	}
 
 	@Test
@@ -242,11 +242,8 @@ class DeferredBatchTests {
 
 		private final Exception failure;
 
-		private final boolean committed;
-
-		Failing(Exception failure, boolean committed) {
+		Failing(Exception failure) {
 			this.failure = failure;
-			this.committed = committed;
 		}
 
 		@Override
@@ -256,12 +253,7 @@ class DeferredBatchTests {
 
 		@Override
 		public int failedAt(Throwable error) {
-			return (error instanceof IndexFailure index) ? index.index() : -1;
-		}
-
-		@Override
-		public boolean isCommitted(Throwable error) {
-			return this.committed;
+			return (error instanceof IndexFailure index) ? index.index() : (error instanceof NackedException) ? 1 : -1;
 		}
 
 	}

@@ -125,7 +125,8 @@ class TransactionalFailureTests {
 	@Tag("promise-7")
 	@Tag("postgresql")
 	void killedSessionIsAFailureAndLeavesNoEffectAndNoCompletion() {
-		assertThatExceptionOfType(TransactionSystemException.class).isThrownBy(this::runInAKilledSession);
+		assertThatExceptionOfType(TransactionSystemException.class).isThrownBy(this::runInAKilledSession)
+			.satisfies((failure) -> assertThat(OperationBlockedException.in(failure)).isNull());
 		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED);
 		assertThat(this.operation.effects()).isZero();
 		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);

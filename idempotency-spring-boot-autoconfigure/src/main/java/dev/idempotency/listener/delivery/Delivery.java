@@ -25,6 +25,7 @@ import dev.idempotency.listener.delivery.ContainerAcknowledgments.Unacknowledged
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.NackedException;
 import dev.idempotency.template.PendingCompletion;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -357,19 +358,6 @@ public final class Delivery {
 			this.delegate.nack(index, sleep);
 			this.nacked = true;
 		}
-	}
-
-	/**
-	 * Makes the template roll back after a method that has negatively acknowledged its
-	 * records. It does not reach the container.
-	 */
-	@SuppressWarnings("serial")
-	public static final class NackedException extends RuntimeException {
-
-		public NackedException() {
-			super("The listener negatively acknowledged the record", null, false, false);
-		}
-
 	}
 
 	private final class HeldAcknowledgment extends DelegatingAcknowledgment {

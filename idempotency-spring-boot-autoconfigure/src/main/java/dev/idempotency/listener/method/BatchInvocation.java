@@ -28,7 +28,6 @@ import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.delivery.Delivery;
-import dev.idempotency.listener.delivery.Delivery.NackedException;
 import dev.idempotency.listener.error.BlockedRecordHandling.RejectedRecordException;
 import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.listener.key.Coordinates;
@@ -37,6 +36,7 @@ import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.NackedException;
 import dev.idempotency.template.PendingCompletion;
 
 /**
@@ -191,13 +191,6 @@ final class BatchInvocation implements BatchHandler<Object> {
 			}
 		}
 		return -1;
-	}
-
-	// After a negative acknowledgment the container commits the offsets of the records
-	// before it.
-	@Override
-	public boolean isCommitted(Throwable error) {
-		return error instanceof NackedException;
 	}
 
 	@Override

@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.delivery.Delivery;
-import dev.idempotency.listener.delivery.Delivery.NackedException;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.Coordinates;
@@ -19,6 +18,7 @@ import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.NackedException;
 import dev.idempotency.template.OperationObserver.Outcome;
 
 /**

@@ -19,7 +19,6 @@ import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
-import dev.idempotency.listener.delivery.Delivery.NackedException;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.LookAhead;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
@@ -28,6 +27,7 @@ import dev.idempotency.template.Futures;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.IdempotentOperation.Handler;
 import dev.idempotency.template.IdempotentResult;
+import dev.idempotency.template.NackedException;
 import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
@@ -107,14 +107,17 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			// The method itself has requested the redelivery from the container.
 			return null;
 		}
-		catch (OperationBlockedException ex) {
+		catch (Exception ex) {
 			if (operation != null && ex instanceof OperationInProgressException
 					&& delivery.acknowledgeWithOriginal(operation)) {
 				// This container owns the claim. Blocking the record could block the
 				// acknowledgment of the original.
 				return null;
 			}
-			delivery.block(ex, (operation != null) ? operation.key() : null, this.settings);
+			OperationBlockedException blocked = OperationBlockedException.in(ex);
+			if (blocked != null) {
+				delivery.block(blocked, (operation != null) ? operation.key() : null, this.settings);
+			}
 			throw ex;
 		}
 		finally {
@@ -179,14 +182,14 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 				});
 			return kind.convert(result(executed, IdempotentResult::result, delivery));
 		}
-		catch (OperationBlockedException ex) {
-			delivery.end();
-			delivery.block(ex, operation.key(), this.settings);
-			return kind.redeliver(ex);
-		}
 		catch (Throwable ex) {
 			delivery.end();
-			throw ex;
+			OperationBlockedException blocked = OperationBlockedException.in(ex);
+			if (blocked == null) {
+				throw ex;
+			}
+			delivery.block(blocked, operation.key(), this.settings);
+			return kind.redeliver(blocked);
 		}
 	}
 
