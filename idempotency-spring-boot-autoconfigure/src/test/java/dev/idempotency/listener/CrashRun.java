@@ -11,6 +11,8 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.function.SingletonSupplier;
 
+import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.test.kill.ChildProcess;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -59,17 +61,23 @@ final class CrashRun implements AutoCloseable {
 		// Long enough that a slow machine does not end the session of the first process.
 		// That of the second one is longer: its records would run again.
 		TestApp all = app(CrashingApp.class).with("crash", true)
+			.with("outbox.interceptor", RecordCrashListeners.StuckRelay.class.getName())
 			.with("spring.kafka.consumer.properties.session.timeout.ms", 5000)
 			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
 		runs.forEach((shape, run) -> all.with("topic." + shape, run.topic).with("database." + shape, run.database));
 		try (ChildProcess first = all.fork()) {
 			runs.values().forEach(CrashRun::startSecond);
+			// The relay of the second application would publish the messages.
+			CrashRun record = runs.get(CrashShape.RECORD);
+			record.relay().stop();
+			record.sendTo(CrashingApp.OUTBOX);
 			runs.keySet()
 				.forEach((shape) -> await()
 					.untilAsserted(() -> assertThat(first.lines()).containsAll(shape.linesBeforeCrash())));
 		}
 		long killed = System.nanoTime();
 		runs.values().forEach(CrashRun::startListeners);
+		runs.get(CrashShape.RECORD).relay().start();
 		runs.values().forEach((run) -> run.awaitTakeover(killed));
 		return runs;
 	}
@@ -81,9 +89,15 @@ final class CrashRun implements AutoCloseable {
 	private void send() {
 		for (String point : this.shape.points()) {
 			Servers.addTopics(1, topic(point));
-			List.of("first", "second", "third").forEach((key) -> Kafka.send(topic(point), key, key));
+			if (!point.equals(CrashingApp.OUTBOX)) {
+				sendTo(point);
+			}
 		}
 		this.effects.create();
+	}
+
+	private void sendTo(String point) {
+		List.of("first", "second", "third").forEach((key) -> Kafka.send(topic(point), key, key));
 	}
 
 	private void startSecond() {
@@ -100,6 +114,14 @@ final class CrashRun implements AutoCloseable {
 		this.second.getBean(KafkaListenerEndpointRegistry.class)
 			.getListenerContainers()
 			.forEach(MessageListenerContainer::start);
+	}
+
+	private OutboxRelay relay() {
+		return this.second.getBean(OutboxRelay.class);
+	}
+
+	long unpublishedMessages() {
+		return this.second.getBean(OutboxStore.class).status().pending();
 	}
 
 	private void awaitTakeover(long killed) {

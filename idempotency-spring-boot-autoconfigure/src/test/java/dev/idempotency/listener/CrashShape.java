@@ -14,7 +14,23 @@ enum CrashShape {
 	 */
 	RECORD(RecordCrashListeners.class, "first", "transactional-running", "transactional-before-commit",
 			"transactional-after-commit", "offset-before-commit", "offset-after-commit", "leased-running",
-			"leased-after-effect", "leased-after-completion"),
+			"leased-after-effect", CrashingApp.AFTER_COMPLETION, CrashingApp.OUTBOX) {
+
+		// The relay is stuck with the first message, and the others wait for it.
+		@Override
+		List<String> linesBeforeCrash() {
+			List<String> lines = new ArrayList<>(super.linesBeforeCrash());
+			lines.add(this + " " + CrashingApp.PROCESSED + CrashingApp.OUTBOX + " third");
+			return lines;
+		}
+
+		@Override
+		Stream<String> settings() {
+			return Stream.concat(super.settings(), Stream.of("idempotency.outbox.enabled=true",
+					"spring.kafka.producer.properties.interceptor.classes=${outbox.interceptor:}"));
+		}
+
+	},
 
 	/**
 	 * One batch. It stops in the middle of the batch.

@@ -1,10 +1,17 @@
 package dev.idempotency.listener;
 
+import java.util.HashSet;
+import java.util.List;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+import dev.idempotency.testsupport.Kafka;
+
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for a consumer process that is killed while it handles single records.
@@ -73,6 +80,23 @@ class CrashTests extends AbstractCrashTests {
 	@Tag("promise-3")
 	void afterKillBetweenCompletionAndOffsetALeasedHandlerDoesNotRunAgain() {
 		assertThat(effects("leased-after-completion")).containsExactly("first", "second", "third");
+	}
+
+	// The broker has the first message, but the outbox has not recorded that.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void afterKillWhileTheOutboxPublishesAnotherRelayPublishesAllMessagesInOrder() {
+		await().untilAsserted(() -> assertThat(run().unpublishedMessages()).isZero());
+		assertThat(effects(CrashingApp.OUTBOX)).containsExactly("first", "second", "third");
+		List<ConsumerRecord<String, String>> published = Kafka
+			.read(RecordCrashListeners.output(run().topic(CrashingApp.OUTBOX)));
+		RecordCrashListeners.MESSAGE_KEYS
+			.forEach((key) -> assertThat(published).filteredOn((record) -> record.key().equals(key))
+				.extracting(ConsumerRecord::value)
+				.filteredOn(new HashSet<>()::add)
+				.containsExactly("first", "second", "third"));
+		assertThat(published).as("with the message that is repeated").hasSizeGreaterThan(6);
 	}
 
 }

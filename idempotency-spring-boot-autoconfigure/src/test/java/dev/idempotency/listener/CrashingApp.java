@@ -22,6 +22,8 @@ public class CrashingApp {
 
 	static final String AFTER_COMPLETION = "leased-after-completion";
 
+	static final String OUTBOX = "outbox-published";
+
 	public static void main(String[] args) {
 		// All other settings are system properties of the process.
 		for (CrashShape shape : CrashShape.values()) {

@@ -1,24 +1,37 @@
 package dev.idempotency.listener;
 
+import java.util.List;
+import java.util.Map;
+
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.producer.ProducerInterceptor;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.outbox.Outbox;
 
 /**
  * One listener for each point of {@link CrashShape#RECORD}. Its first record stops there.
  */
 class RecordCrashListeners {
 
+	static final List<String> MESSAGE_KEYS = List.of("a", "b");
+
 	private final CrashPoint crash;
 
 	private final CrashEffects effects;
 
-	RecordCrashListeners(CrashPoint crash, CrashEffects effects) {
+	private final Outbox outbox;
+
+	RecordCrashListeners(CrashPoint crash, CrashEffects effects, Outbox outbox) {
 		this.crash = crash;
 		this.effects = effects;
+		this.outbox = outbox;
 	}
 
 	@Idempotent
@@ -90,12 +103,48 @@ class RecordCrashListeners {
 		effect("leased-after-completion", value);
 	}
 
+	@Idempotent(scope = CrashingApp.OUTBOX)
+	@KafkaListener(topics = "${topic}-outbox-published", groupId = "${topic}-outbox-published")
+	void outboxPublished(ConsumerRecord<String, String> record) {
+		effect("outbox-published", record.value());
+		MESSAGE_KEYS.forEach((key) -> this.outbox.send(output(record.topic()), key, record.value()));
+	}
+
+	static String output(String topic) {
+		return topic + "-output";
+	}
+
 	private static boolean isFirst(String value) {
 		return value.equals("first");
 	}
 
 	private void effect(String name, String value) {
 		this.effects.add(name, value, IdempotentExecution.current().fence());
+	}
+
+	/**
+	 * Stops the relay when the broker has its first message, before that is recorded.
+	 */
+	public static class StuckRelay implements ProducerInterceptor<Object, Object> {
+
+		@Override
+		public ProducerRecord<Object, Object> onSend(ProducerRecord<Object, Object> record) {
+			return record;
+		}
+
+		@Override
+		public void onAcknowledgement(RecordMetadata metadata, Exception error) {
+			new CrashPoint(CrashShape.RECORD, true).reach(CrashingApp.OUTBOX);
+		}
+
+		@Override
+		public void close() {
+		}
+
+		@Override
+		public void configure(Map<String, ?> configuration) {
+		}
+
 	}
 
 }

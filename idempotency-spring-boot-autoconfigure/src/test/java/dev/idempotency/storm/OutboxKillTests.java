@@ -32,7 +32,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 /**
  * Tests for an outbox whose processes and broker are killed under load. In each build,
  * {@code PipelineTests} kills and freezes the broker and ends the sessions of relays, and
- * {@link KillTests} kills a process.
+ * {@code CrashTests} kills a process whose relay publishes.
  */
 @Tag("storm")
 @EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")
