@@ -23,8 +23,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests for an outbox whose broker is down. The records of its handlers come from another
- * broker. In each build, {@code OutboxAlertTests} sends during an outage, and
- * {@link PipelineTests} compares the messages after one.
+ * broker. In each build, {@link PipelineTests} does this with short outages.
  */
 @Tag("storm")
 @EnabledIfSystemProperty(named = "test.storm", matches = ".+", disabledReason = "Part of the profile storm")

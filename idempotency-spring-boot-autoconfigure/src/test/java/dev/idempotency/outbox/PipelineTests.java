@@ -5,6 +5,9 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -20,12 +23,15 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.kafka.annotation.KafkaListener;
 
+import dev.idempotency.Idempotent;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.RecordedProducers;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.StoppableKafka;
+import dev.idempotency.testsupport.TestApp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -66,11 +72,16 @@ class PipelineTests {
 
 	// The first publication of each message.
 	private static Map<String, List<Integer>> firsts(List<ConsumerRecord<String, String>> records) {
+		return firsts(records, Integer::valueOf);
+	}
+
+	private static <T> Map<String, List<T>> firsts(List<ConsumerRecord<String, String>> records,
+			Function<String, T> convert) {
 		HashSet<String> seen = new HashSet<>();
 		return records.stream()
 			.filter((record) -> seen.add(record.key() + " " + record.value()))
 			.collect(Collectors.groupingBy(ConsumerRecord::key,
-					Collectors.mapping((record) -> Integer.valueOf(record.value()), Collectors.toList())));
+					Collectors.mapping((record) -> convert.apply(record.value()), Collectors.toList())));
 	}
 
 	@Test
@@ -164,22 +175,52 @@ class PipelineTests {
 
 	@Test
 	void timeOutAndKillOfTheBrokerWithinARunLoseNothingAndKeepTheOrder() {
-		try (StoppableKafka kafka = StoppableKafka.create();
+		String input = Servers.newTopic("input", 1);
+		try (StoppableKafka kafka = brokerWith(Relayed.TOPIC);
 				OutboxApp app = OutboxApp.start((settings) -> settings.with("idempotency.outbox.send-timeout", "2s")
 					.with("idempotency.outbox.max-back-off", "500ms")
 					.with("idempotency.outbox.batch-size", 5000)
+					.with("input", input)
+					.with("output", kafka.bootstrapServers())
 					.with("spring.kafka.producer.properties.batch.size", 1000)
-					.with("spring.kafka.producer.bootstrap-servers", kafka.bootstrapServers()));
+					.with("spring.kafka.producer.bootstrap-servers", kafka.bootstrapServers()), Relayed.class);
 				Logs logs = Logs.about("order is lost")) {
 			interrupt(kafka, app, "frozen", () -> {
 				kafka.freeze();
 				Awaitility.await()
 					.until(() -> app.events().stream().anyMatch((event) -> event.startsWith("UNAVAILABLE")));
+				sendDuringTheOutage(app, input, "frozen");
 			}, kafka::resume);
-			interrupt(kafka, app, "killed", kafka::stop, kafka::start);
+			interrupt(kafka, app, "killed", () -> {
+				kafka.stop();
+				sendDuringTheOutage(app, input, "killed");
+			}, kafka::start);
+			List<String> values = List.of("frozen 1", "frozen 2", "frozen 3", "killed 1", "killed 2", "killed 3");
+			Relayed relayed = TestApp.target(app.context(), Relayed.class);
+			Awaitility.await().untilAsserted(() -> assertThat(relayed.received).containsExactlyElementsOf(values));
+			assertThat(firsts(Kafka.readFrom(kafka.bootstrapServers(), Relayed.TOPIC), (value) -> value).get("key"))
+				.isEqualTo(values);
+			assertThat(relayed.received).containsExactlyElementsOf(values);
 			assertThat(app.store().deadLetters(10)).isEmpty();
 			assertThat(logs.messages("ERROR")).isEmpty();
 		}
+	}
+
+	private static StoppableKafka brokerWith(String topic) {
+		StoppableKafka kafka = StoppableKafka.create();
+		kafka.createTopic(topic, 1);
+		return kafka;
+	}
+
+	// The handlers continue, so that the messages are in the outbox.
+	private static void sendDuringTheOutage(OutboxApp app, String input, String outage) {
+		for (int i = 1; i <= 3; i++) {
+			Kafka.send(input, outage + " " + i, outage + " " + i);
+		}
+		Awaitility.await()
+			.until(() -> app.jdbc()
+				.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE topic = ? AND published_at IS NULL",
+						Integer.class, Relayed.TOPIC) == 3);
 	}
 
 	private static void interrupt(StoppableKafka kafka, OutboxApp app, String topic, Runnable begin, Runnable end) {
@@ -253,6 +294,36 @@ class PipelineTests {
 			assertThat(firsts(Kafka.read(topic))).containsEntry("a", numbers(parts * size));
 			assertThat(logs.messages("ERROR")).isEmpty();
 		}
+	}
+
+	/**
+	 * A listener sends the records of a broker to the outbox, and another one receives
+	 * them from the broker that is interrupted.
+	 */
+	static class Relayed {
+
+		static final String TOPIC = "relayed";
+
+		private final Queue<String> received = new ConcurrentLinkedQueue<>();
+
+		private final Outbox outbox;
+
+		Relayed(Outbox outbox) {
+			this.outbox = outbox;
+		}
+
+		@Idempotent
+		@KafkaListener(topics = "${input}", groupId = "${input}")
+		void send(String value) {
+			this.outbox.send(TOPIC, "key", value);
+		}
+
+		@Idempotent
+		@KafkaListener(topics = TOPIC, groupId = TOPIC, properties = "bootstrap.servers=${output}")
+		void receive(String value) {
+			this.received.add(value);
+		}
+
 	}
 
 }
