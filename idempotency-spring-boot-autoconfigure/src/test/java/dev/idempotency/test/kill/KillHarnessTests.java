@@ -1,12 +1,16 @@
 package dev.idempotency.test.kill;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.stream.Stream;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
 import dev.idempotency.test.kill.Interruption.Kind;
@@ -78,6 +82,36 @@ class KillHarnessTests {
 			.mapToLong(Long::parseLong)
 			.findFirst()
 			.orElseThrow();
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void effectsThatAProgramLosesOrDoublesWhenItIsKilledAreFound(@TempDir Path folder) {
+		KillHarness harness = KillHarness.of(this.application.arguments(NaiveWork.WORK, folder.toString()))
+			.kills(2)
+			.progress(this.progress::add)
+			.traffic((round) -> {
+				round.process();
+				for (int i = 0; i < 6; i++) {
+					round.sent(round.number() + "-" + i);
+					NaiveWork.append(NaiveWork.sent(folder), round.number() + "-" + i);
+				}
+			})
+			.pending(() -> Stream.of(NaiveWork.values())
+				.mapToInt((way) -> NaiveWork.lines(NaiveWork.sent(folder)).size()
+						- NaiveWork.lines(way.offsets(folder)).size())
+				.sum());
+		Stream.of(NaiveWork.values())
+			.forEach((way) -> harness.effects(way.name(),
+					() -> NaiveWork.lines(way.effects(folder)).stream().map(Effect::of).toList()));
+		KillReport report = harness.run();
+		assertThat(report.effects(NaiveWork.EFFECT_FIRST.name()).lost()).isEmpty();
+		assertThat(report.effects(NaiveWork.EFFECT_FIRST.name()).doubled()).isNotEmpty().hasSizeLessThanOrEqualTo(2);
+		assertThat(report.effects(NaiveWork.OFFSET_FIRST.name()).lost()).isNotEmpty().hasSizeLessThanOrEqualTo(2);
+		assertThat(report.effects(NaiveWork.OFFSET_FIRST.name()).doubled()).isEmpty();
+		report.effects(NaiveWork.PROTECTED.name()).assertNoneLost();
+		report.effects(NaiveWork.PROTECTED.name()).assertNoneDoubled();
 	}
 
 	@Test

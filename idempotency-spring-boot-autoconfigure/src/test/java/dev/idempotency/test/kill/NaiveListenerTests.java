@@ -25,8 +25,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * Tests that the kill harness finds the defects of naive listeners, and none of protected
- * ones. In each build, {@link KillHarnessTests} lets it find defects of a program without
- * Kafka, and {@code KillTests} kills a protected listener.
+ * ones. In each build, {@link KillHarnessTests} lets it find the same defects of a
+ * program without Kafka, and {@code CrashTests} kills protected listeners.
  */
 @ResourceLock("storms")
 @Tag("storm")

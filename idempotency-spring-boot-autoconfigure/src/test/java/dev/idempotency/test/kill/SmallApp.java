@@ -1,11 +1,13 @@
 package dev.idempotency.test.kill;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
  * A program without Spring that starts at once. With the argument {@code parent} it
- * starts another one and prints its process identifier.
+ * starts another one and prints its process identifier. With the argument {@code work}
+ * and a folder it does {@link NaiveWork}.
  */
 public final class SmallApp {
 
@@ -25,6 +27,9 @@ public final class SmallApp {
 		}
 		if (List.of(args).contains(PARENT)) {
 			System.out.println(ChildApplication.main(SmallApp.class).start().pid());
+		}
+		if (args.length == 2 && args[0].equals(NaiveWork.WORK)) {
+			NaiveWork.start(Path.of(args[1]));
 		}
 		System.out.println(STARTED);
 		System.in.transferTo(System.out);
