@@ -203,6 +203,7 @@ class AsyncTemplateTests {
 		CompletableFuture<IdempotentResult<String>> answer = run(shortOperation(), this.handler);
 		Instant end = database.record(this.key).claimedUntil().plus(LEASE);
 		await().until(() -> database.record(this.key).claimedUntil().isAfter(end));
+		assertThat(isFree()).isFalse();
 		this.handler.complete("paid");
 		answer.join();
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)

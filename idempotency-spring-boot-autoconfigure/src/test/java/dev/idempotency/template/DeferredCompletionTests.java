@@ -115,8 +115,10 @@ class DeferredCompletionTests {
 	@Tag("slow")
 	void keyIsLeftToItsLeaseWhenTheOutcomeIsUnknown() {
 		run(LEASE);
+		Instant until = database.record(this.key).claimedUntil();
 		pending().abandon();
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(database.record(this.key).claimedUntil()).isAfterOrEqualTo(until);
 		assertNoMoreRenewals();
 		await().until(this::isFree);
 	}
@@ -128,6 +130,7 @@ class DeferredCompletionTests {
 		run(LEASE);
 		Instant end = database.record(this.key).claimedUntil().plus(LEASE);
 		await().until(() -> database.record(this.key).claimedUntil().isAfter(end));
+		assertThat(isFree()).isFalse();
 		pending().complete();
 		assertThat(state()).isEqualTo(State.COMPLETED);
 		assertNoMoreRenewals();

@@ -103,6 +103,7 @@ class LeaseRenewalTests {
 		run(LEASE, () -> {
 			Instant end = database.record(this.key).claimedUntil().plus(LEASE);
 			await().until(() -> database.record(this.key).claimedUntil().isAfter(end));
+			assertThat(isFree(this.key)).isFalse();
 			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
 			return null;
 		});
