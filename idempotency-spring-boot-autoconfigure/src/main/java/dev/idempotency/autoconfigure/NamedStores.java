@@ -15,14 +15,10 @@ import dev.idempotency.template.IdempotencyTemplate;
  * Registers a store and a template for each name in {@code idempotency.stores}. They are
  * injected only where a {@link Qualifier @Qualifier} has the name, so that the beans of
  * the default store stay the only ones of their types.
+ *
+ * @param environment the properties
  */
-final class NamedStores implements ImportBeanDefinitionRegistrar {
-
-	private final StoreNames names;
-
-	NamedStores(Environment environment) {
-		this.names = StoreNames.of(environment);
-	}
+record NamedStores(Environment environment) implements ImportBeanDefinitionRegistrar {
 
 	static String storeBean(String name) {
 		return name + "IdempotencyStore";
@@ -34,7 +30,7 @@ final class NamedStores implements ImportBeanDefinitionRegistrar {
 
 	@Override
 	public void registerBeanDefinitions(AnnotationMetadata metadata, BeanDefinitionRegistry registry) {
-		for (String name : this.names.names()) {
+		for (String name : StoreNames.of(this.environment).names()) {
 			registry.registerBeanDefinition(storeBean(name), definition(IdempotencyStore.class, "createStore", name));
 			registry.registerBeanDefinition(templateBean(name),
 					definition(IdempotencyTemplate.class, "createTemplate", name));

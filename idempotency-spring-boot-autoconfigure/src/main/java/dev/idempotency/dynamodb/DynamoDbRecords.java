@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
-import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
 
@@ -16,8 +16,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.dynamodb.DynamoDbCalls.Update;
 import dev.idempotency.dynamodb.Observations.Observation;
 import dev.idempotency.store.Deadline;
+import dev.idempotency.store.FilteredRecords;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.store.IdempotencyRecords;
 
 /**
  * Shows and changes the records of DynamoDB by hand. Lists show the end of a claim by the
@@ -30,7 +30,7 @@ import dev.idempotency.store.IdempotencyRecords;
  * @param observations the claims that this process has seen
  */
 record DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates,
-		Observations observations) implements IdempotencyRecords {
+		Observations observations) implements FilteredRecords {
 
 	@Override
 	public Overview overview() {
@@ -43,29 +43,13 @@ record DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates,
 		return new Overview(List.copyOf(scopes.values()), end == null, null);
 	}
 
-	@Override
-	public Page stuck(int limit, @Nullable String after) {
-		Instant now = this.updates.now();
-		return list((record) -> record.isStuck(now), limit, after);
-	}
-
-	@Override
-	public Page failed(int limit, @Nullable String after) {
-		return list((record) -> record.failure() != null, limit, after);
-	}
-
-	@Override
-	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
-		Instant now = this.updates.now();
-		return list((record) -> selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(now)),
-				limit, after);
-	}
-
 	// The scan ends behind the last record of a full page, so that a record is read once.
-	private Page list(Predicate<IdempotencyRecord> condition, int limit, @Nullable String after) {
+	@Override
+	public Page list(BiPredicate<IdempotencyRecord, Instant> condition, int limit, @Nullable String after) {
+		Instant now = this.updates.now();
 		List<IdempotencyRecord> found = new ArrayList<>();
 		String end = new RecordScan(this.calls).scan(after, (record) -> {
-			if (condition.test(record)) {
+			if (condition.test(record, now)) {
 				found.add(record);
 			}
 			return found.size() < limit;

@@ -19,22 +19,8 @@ import dev.idempotency.store.OffsetMarks;
 /**
  * The marks of processed offsets, in a table beside that of the records.
  */
-final class JdbcOffsetMarks implements OffsetMarks {
-
-	private final JdbcExecutor executor;
-
-	private final JdbcClaims claims;
-
-	private final OffsetSql sql;
-
-	private final Duration timeout;
-
-	JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql, Duration timeout) {
-		this.executor = executor;
-		this.claims = claims;
-		this.sql = sql;
-		this.timeout = timeout;
-	}
+record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
+		Duration timeout) implements OffsetMarks {
 
 	@Override
 	public long raise(OffsetMark mark, boolean joined) {

@@ -1,6 +1,5 @@
 package dev.idempotency.jdbc;
 
-import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -133,13 +132,9 @@ final class OutboxMarks {
 	synchronized void learn(long look, ResultSet row) throws SQLException {
 		// A search that a later one has overtaken has older data.
 		if (look == this.number && row.next()) {
-			learn(row.getString(1), row.getLong(2), Set.of((String[]) elements(row.getArray(3))),
-					(Long[]) elements(row.getArray(4)));
+			learn(row.getString(1), row.getLong(2), Set.of((String[]) row.getArray(3).getArray()),
+					(Long[]) row.getArray(4).getArray());
 		}
-	}
-
-	private static Object elements(Array array) throws SQLException {
-		return array.getArray();
 	}
 
 	void learn(String current, long position, Set<String> writers, @Nullable Long[] first) {

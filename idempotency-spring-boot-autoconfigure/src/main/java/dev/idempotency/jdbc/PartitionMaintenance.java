@@ -16,7 +16,7 @@ import dev.idempotency.OperationInProgressException;
  * those in which all records have expired. Only one process does so at a time; other
  * processes skip it. A delay does no harm: records are added to the latest partition.
  */
-final class PartitionMaintenance {
+record PartitionMaintenance(JdbcExecutor executor, TableName table, Duration interval) {
 
 	private static final Log logger = LogFactory.getLog(PartitionMaintenance.class);
 
@@ -25,21 +25,12 @@ final class PartitionMaintenance {
 
 	private static final Duration MIN_INTERVAL = Duration.ofMillis(10);
 
-	private final JdbcExecutor executor;
-
-	private final TableName table;
-
-	private final Duration interval;
-
-	PartitionMaintenance(JdbcExecutor executor, TableName table, Duration interval) {
+	PartitionMaintenance {
 		if (interval.compareTo(MIN_INTERVAL) < 0) {
 			throw new IdempotencyConfigurationException(
 					"The partition interval of the table '" + table + "' is " + interval + ".",
 					"Set 'idempotency.jdbc.partition-interval' to " + MIN_INTERVAL + " or more.");
 		}
-		this.executor = executor;
-		this.table = table;
-		this.interval = interval;
 	}
 
 	// Expired records are deleted one by one only after this time. Their partition

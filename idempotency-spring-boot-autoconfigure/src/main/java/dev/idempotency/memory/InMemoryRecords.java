@@ -11,16 +11,16 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
-import java.util.function.Predicate;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.memory.InMemoryIdempotencyStore.Entry;
+import dev.idempotency.store.FilteredRecords;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyRecords;
 
 /**
  * Shows and changes the entries of the store by hand. Lists begin with the entries that
@@ -29,7 +29,7 @@ import dev.idempotency.store.IdempotencyRecords;
  * @param entries the entries of the store
  * @param clock the clock of the store
  */
-record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) implements IdempotencyRecords {
+record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) implements FilteredRecords {
 
 	@Override
 	public Overview overview() {
@@ -44,30 +44,17 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 	}
 
 	@Override
-	public Page stuck(int limit, @Nullable String after) {
+	public Page list(BiPredicate<IdempotencyRecord, Instant> condition, int limit, @Nullable String after) {
 		Instant now = this.clock.instant();
-		return list((record) -> record.isStuck(now), limit, after);
-	}
-
-	@Override
-	public Page failed(int limit, @Nullable String after) {
-		return list((record) -> record.state() == State.FAILED && record.failure() != null, limit, after);
-	}
-
-	@Override
-	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
-		Instant now = this.clock.instant();
-		return list((record) -> selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(now)),
-				limit, after);
-	}
-
-	private Page list(Predicate<IdempotencyRecord> condition, int limit, @Nullable String after) {
 		Position start = (after != null) ? Position.parse(after) : null;
 		List<IdempotencyRecord> rest = all().stream()
 			.filter((record) -> start == null || Position.of(record).compareTo(start) < 0)
 			.toList();
 		List<IdempotencyRecord> window = rest.subList(0, Math.min(rest.size(), WINDOW));
-		List<IdempotencyRecord> found = window.stream().filter(condition).limit(limit + 1L).toList();
+		List<IdempotencyRecord> found = window.stream()
+			.filter((record) -> condition.test(record, now))
+			.limit(limit + 1L)
+			.toList();
 		IdempotencyRecord last = (found.size() > limit) ? found.get(limit - 1)
 				: (window.size() < rest.size()) ? window.get(window.size() - 1) : null;
 		return new Page(found.stream().limit(limit).toList(), last == null,

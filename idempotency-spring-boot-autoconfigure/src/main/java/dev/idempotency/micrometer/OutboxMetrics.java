@@ -63,16 +63,13 @@ public final class OutboxMetrics implements OutboxObserver {
 		this.registry = registry;
 		this.table = table;
 		for (PublishOutcome outcome : PublishOutcome.values()) {
-			this.published.put(outcome, timer(outcome));
+			this.published.put(outcome,
+					Timer.builder("idempotency.outbox.publish")
+						.description("Time from sending a message with the outbox to the answer of the broker")
+						.tag("table", table)
+						.tag("outcome", tag(outcome))
+						.register(registry));
 		}
-	}
-
-	private Timer timer(PublishOutcome outcome) {
-		return Timer.builder("idempotency.outbox.publish")
-			.description("Time from sending a message with the outbox to the answer of the broker")
-			.tag("table", this.table)
-			.tag("outcome", tag(outcome))
-			.register(this.registry);
 	}
 
 	// The published name of this value is older than the constant.

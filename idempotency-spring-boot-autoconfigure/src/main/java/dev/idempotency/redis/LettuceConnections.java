@@ -79,11 +79,7 @@ final class LettuceConnections {
 		});
 	}
 
-	<T> T withDeadline(Work<T> work) {
-		return withDeadline(this.timeout, work);
-	}
-
-	private static <T> T withDeadline(Duration limit, Work<T> work) {
+	static <T> T withDeadline(Duration limit, Work<T> work) {
 		try {
 			return work.run(Deadline.after(limit));
 		}

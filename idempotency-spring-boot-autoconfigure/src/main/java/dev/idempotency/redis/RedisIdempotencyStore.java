@@ -142,7 +142,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 			return settleAll(completions, this.scripts::complete);
 		}
 		List<ScriptCall> calls = completions.stream().map(this.scripts::complete).toList();
-		return this.connections.withDeadline((deadline) -> replicated.run(calls, deadline))
+		return LettuceConnections.withDeadline(this.timeout, (deadline) -> replicated.run(calls, deadline))
 			.stream()
 			.map(Replies::settlement)
 			.toList();
@@ -243,7 +243,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		ReplicatedConnection replicated = this.replicated;
 		return this.connections.onSharedConnection((limit != null) ? limit : this.timeout, (commands, deadline) -> {
 			RedisClusterAsyncCommands<byte[], byte[]> probing = (replicated != null)
-					? replicated.commands(ServerFindings.probe(keyPrefix), deadline) : commands;
+					? replicated.connection(ServerFindings.probe(keyPrefix), deadline).async() : commands;
 			return ServerFindings.read(probing, commands, keyPrefix, replicated != null, deadline);
 		});
 	}

@@ -1,20 +1,20 @@
 package dev.idempotency.redis;
 
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.Predicate;
+import java.util.function.BiPredicate;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.redis.Replies.ScannedRecord;
+import dev.idempotency.store.FilteredRecords;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.store.IdempotencyRecords;
 
 /**
  * Shows and changes the records of Redis by hand. Redis keeps no order of expiry, so the
@@ -23,7 +23,7 @@ import dev.idempotency.store.IdempotencyRecords;
  * @param connections the connections to the servers
  * @param scripts the scripts of a record
  */
-record RedisRecords(LettuceConnections connections, RecordScripts scripts) implements IdempotencyRecords {
+record RedisRecords(LettuceConnections connections, RecordScripts scripts) implements FilteredRecords {
 
 	@Override
 	public Overview overview() {
@@ -40,16 +40,7 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 	}
 
 	@Override
-	public Page stuck(int limit, @Nullable String after) {
-		return list((scanned) -> scanned.record().isStuck(scanned.now()), limit, after);
-	}
-
-	@Override
-	public Page failed(int limit, @Nullable String after) {
-		return list((scanned) -> scanned.record().failure() != null, limit, after);
-	}
-
-	private Page list(Predicate<ScannedRecord> condition, int limit, @Nullable String after) {
+	public Page list(BiPredicate<IdempotencyRecord, Instant> condition, int limit, @Nullable String after) {
 		if (after != null) {
 			throw new IllegalArgumentException(
 					"'after' is set, but Redis keeps no order of records. Call the list without 'after'");
@@ -59,11 +50,11 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 				found.complete() && found.records().size() <= limit, null);
 	}
 
-	private Page scan(Predicate<ScannedRecord> condition, long most, @Nullable String after) {
+	private Page scan(BiPredicate<IdempotencyRecord, Instant> condition, long most, @Nullable String after) {
 		return this.connections.onSharedConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
 			String next = new RecordScan(commands, this.scripts, deadline).scan(after, (scanned) -> {
-				if (condition.test(scanned)) {
+				if (condition.test(scanned.record(), scanned.now())) {
 					found.add(scanned.record());
 				}
 				return found.size() < most;
@@ -74,8 +65,9 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 
 	@Override
 	public Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
-		return scan((scanned) -> selection.matches(scanned.record().key(), scanned.record().createdAt())
-				&& (force || !scanned.record().isLive(scanned.now())), limit, after);
+		return scan(
+				(record, now) -> selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(now)),
+				limit, after);
 	}
 
 	@Override
@@ -85,12 +77,12 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		return change(this.scripts.release(key, force));
+		return change(this.connections.run(this.scripts.release(key, force)));
 	}
 
 	@Override
 	public Change evict(IdempotencyKey key, boolean force) {
-		return change(this.scripts.evict(key, force));
+		return change(this.connections.run(this.scripts.evict(key, force)));
 	}
 
 	@Override
@@ -99,10 +91,6 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 			.stream()
 			.filter((reply) -> change(reply) == Change.DONE)
 			.count();
-	}
-
-	private Change change(ScriptCall call) {
-		return change(this.connections.run(call));
 	}
 
 	private static Change change(byte[] reply) {

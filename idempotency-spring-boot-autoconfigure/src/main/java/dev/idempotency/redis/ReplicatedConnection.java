@@ -20,7 +20,6 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.codec.ByteArrayCodec;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -100,11 +99,6 @@ final class ReplicatedConnection {
 		}
 	}
 
-	RedisClusterAsyncCommands<byte[], byte[]> commands(byte[] key, Deadline deadline)
-			throws ExecutionException, TimeoutException {
-		return connection(key, deadline).async();
-	}
-
 	private int disconnects(StatefulRedisConnection<byte[], byte[]> connection) {
 		return this.disconnects.computeIfAbsent(connection, ReplicatedConnection::countDisconnects).get();
 	}
@@ -122,7 +116,7 @@ final class ReplicatedConnection {
 		return count;
 	}
 
-	private StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)
+	StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)
 			throws ExecutionException, TimeoutException {
 		StatefulConnection<byte[], byte[]> connection = deadline
 			.await(this.opener.open(this.factory.getNativeClient()));

@@ -7,6 +7,8 @@ import org.springframework.core.retry.RetryException;
 import org.springframework.core.retry.RetryTemplate;
 import org.springframework.core.retry.Retryable;
 
+import dev.idempotency.ExceptionCauses;
+import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.function.FunctionProtection;
 
 /**
@@ -35,7 +37,8 @@ final class BlockedAwareRetryTemplate extends RetryTemplate {
 				return retryable.execute();
 			}
 			catch (Throwable ex) {
-				if (!FunctionProtection.isBlocked() && !FunctionProtection.isRejected(ex)) {
+				if (!FunctionProtection.isBlocked()
+						&& ExceptionCauses.find(OperationRejectedException.class, ex) == null) {
 					throw ex;
 				}
 				failure.set(ex);

@@ -34,10 +34,8 @@ import org.springframework.kafka.support.KafkaUtils;
 import org.springframework.messaging.Message;
 import org.springframework.util.ClassUtils;
 
-import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
-import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
@@ -97,10 +95,6 @@ public final class FunctionProtection implements BeanPostProcessor {
 	public static boolean isBlocked() {
 		Delivery delivery = Delivery.current();
 		return delivery != null && delivery.blocked() != null;
-	}
-
-	public static boolean isRejected(Throwable error) {
-		return ExceptionCauses.find(OperationRejectedException.class, error) != null;
 	}
 
 	// The names of the idempotent function beans that exist.

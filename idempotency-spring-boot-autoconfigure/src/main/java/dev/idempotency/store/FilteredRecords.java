@@ -1,0 +1,45 @@
+package dev.idempotency.store;
+
+import java.time.Instant;
+import java.util.function.BiPredicate;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.Internal;
+
+/**
+ * {@link IdempotencyRecords} of a store that has no query language. It reads its records
+ * and keeps those that satisfy a condition.
+ *
+ * @since 0.1.0
+ */
+@Internal
+public interface FilteredRecords extends IdempotencyRecords {
+
+	/**
+	 * List the records that satisfy a condition.
+	 * @param condition tests a record at the current time of the store
+	 * @param limit the largest number of records
+	 * @param after the end of the previous page, {@code null} for the first page
+	 * @return the page
+	 */
+	Page list(BiPredicate<IdempotencyRecord, Instant> condition, int limit, @Nullable String after);
+
+	@Override
+	default Page stuck(int limit, @Nullable String after) {
+		return list(IdempotencyRecord::isStuck, limit, after);
+	}
+
+	@Override
+	default Page failed(int limit, @Nullable String after) {
+		return list((record, now) -> record.failure() != null, limit, after);
+	}
+
+	@Override
+	default Page evictable(Selection selection, boolean force, int limit, @Nullable String after) {
+		return list(
+				(record, now) -> selection.matches(record.key(), record.createdAt()) && (force || !record.isLive(now)),
+				limit, after);
+	}
+
+}
