@@ -103,14 +103,9 @@ public interface OutboxPublisher {
 		TOPIC_REFUSED,
 
 		/**
-		 * The broker refuses another message of the same producer batch. This message is
-		 * sent again in the next round.
-		 */
-		NEIGHBOUR,
-
-		/**
-		 * The publisher has abandoned the round after another message failed. This
-		 * message is sent again in the next round.
+		 * The message is not sent because another one failed: the broker refuses a
+		 * message of the same producer batch, or the publisher has abandoned the round.
+		 * This message is sent again in the next round.
 		 */
 		ABANDONED,
 

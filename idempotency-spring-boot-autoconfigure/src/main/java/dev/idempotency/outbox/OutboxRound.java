@@ -81,6 +81,11 @@ final class OutboxRound {
 
 	private boolean stopped;
 
+	private @Nullable Ack abandoned;
+
+	// Whether a message has failed for a reason of its own.
+	private boolean explained;
+
 	private boolean anyMessageSent;
 
 	OutboxRound(OutboxPublisher publisher, OutboxRelay.Settings settings, UnavailableTopics topics,
@@ -119,6 +124,10 @@ final class OutboxRound {
 			this.bytesInFlight -= size(result.ack().claimed().row());
 			accept(result);
 			publishReady();
+		}
+		if (this.abandoned != null && !this.explained) {
+			// The next round would otherwise begin without a pause.
+			this.unavailable.add(this.abandoned);
 		}
 	}
 
@@ -215,9 +224,9 @@ final class OutboxRound {
 				}
 				this.published.add(ack);
 			}
-			else if (!run.isOver()) {
+			else {
+				fail(ack, error, run.isOver());
 				run.end();
-				fail(ack, error);
 			}
 		}
 		if (run.isIdle() && run.peek() != null) {
@@ -225,19 +234,21 @@ final class OutboxRound {
 		}
 	}
 
-	private void fail(Ack ack, Throwable error) {
+	private void fail(Ack ack, Throwable error, boolean isRunOver) {
 		ClaimedRow claimed = ack.claimed();
 		String topic = claimed.row().topic();
 		FailureKind kind = this.publisher.kindOf(error);
-		if (kind == FailureKind.NEIGHBOUR) {
-			// The refused message may be behind this one and have the same key. It is
-			// not counted then, because its run is over. In the next round, the messages
-			// of the topic are sent one by one.
-			this.refusing.add(topic);
+		if (kind == FailureKind.ABANDONED) {
+			this.abandoned = ack;
 			return;
 		}
-		if (kind == FailureKind.ABANDONED) {
-			this.stopped = true;
+		this.explained = true;
+		if (kind != FailureKind.UNAVAILABLE) {
+			// In the next round, the messages of the topic are sent one by one: this one
+			// is not counted if a message before it has the same key and was abandoned.
+			this.refusing.add(topic);
+		}
+		if (isRunOver) {
 			return;
 		}
 		if (kind == FailureKind.UNAVAILABLE) {
@@ -251,7 +262,6 @@ final class OutboxRound {
 			.anyMatch((failed) -> failed.undecodable() == null && failed.row().topic().equals(topic))) {
 			this.topics.fail(topic, null);
 		}
-		this.refusing.add(topic);
 		int attempts = claimed.attempts() + 1;
 		this.failures.add(new RelayFailure(claimed, attempts, error,
 				(attempts < this.settings.maxAttempts()) ? this.settings.backOff(attempts) : null));

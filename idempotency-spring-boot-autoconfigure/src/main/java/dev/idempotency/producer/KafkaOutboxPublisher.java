@@ -44,11 +44,6 @@ import dev.idempotency.outbox.OutboxRow;
 @Internal
 public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBean {
 
-	// Enough for a request with many partitions while another one is in flight.
-	private static final int BATCHES = 16;
-
-	private static final String NEIGHBOUR = "Failed to append record because it was part of a batch";
-
 	private final ProducerFactory<?, ?> factory;
 
 	private final Duration sendTimeout;
@@ -126,7 +121,7 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public int maxBytesInFlight() {
-		return this.producer.isPartitionedByKey() ? this.producer.batchSize() * BATCHES : 0;
+		return this.producer.isPartitionedByKey() ? this.producer.maxBytesInFlight() : 0;
 	}
 
 	@Override
@@ -217,12 +212,11 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public FailureKind kindOf(Throwable error) {
-		// The producer has no exception type for a neighbour and for a closed producer.
+		// The producer has no exception type for a message whose batch contains a refused
+		// one, and for a closed producer. Other errors without a type have a cause.
 		boolean untyped = error.getClass() == KafkaException.class;
-		if (untyped && String.valueOf(error.getMessage()).startsWith(NEIGHBOUR)) {
-			return FailureKind.NEIGHBOUR;
-		}
-		if (this.abandoned && error != this.failure && (untyped || error instanceof IllegalStateException)) {
+		if (error != this.failure && ((untyped && error.getCause() == null)
+				|| (this.abandoned && (untyped || error instanceof IllegalStateException)))) {
 			return FailureKind.ABANDONED;
 		}
 		// The producer retries a message to an unknown topic until its timeout, so the

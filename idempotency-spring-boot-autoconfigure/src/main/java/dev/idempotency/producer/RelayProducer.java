@@ -16,6 +16,7 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerConfig;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ProducerFactory;
@@ -46,6 +47,9 @@ final class RelayProducer {
 	// A hot key gets one batch for each round trip to the broker.
 	private static final int BATCH_SIZE = 128 * 1024;
 
+	// Enough for a request with many partitions while another one is in flight.
+	private static final int BATCHES = 16;
+
 	// The relay limits the messages in flight by the size of a batch.
 	private static final int MIN_BATCH_SIZE = 1024;
 
@@ -61,7 +65,7 @@ final class RelayProducer {
 
 	private Map<String, Object> configuration;
 
-	private int batchSize;
+	private int maxBytesInFlight;
 
 	// Written by the thread of the relay and by the one that closes the context, read by
 	// that of the producer.
@@ -95,10 +99,10 @@ final class RelayProducer {
 		configuration.put(ProducerConfig.RETRIES_CONFIG, Integer.MAX_VALUE);
 		// Messages collect in the next batch while the previous one is in flight.
 		configuration.put(ProducerConfig.LINGER_MS_CONFIG, 0);
-		configuration.putIfAbsent(ProducerConfig.BATCH_SIZE_CONFIG, BATCH_SIZE);
-		if (this.unbatched) {
-			configuration.put(ProducerConfig.BATCH_SIZE_CONFIG, 0);
-		}
+		// The producer refuses each message if its memory does not hold a batch.
+		int size = (int) Math.min(number(current, ProducerConfig.BATCH_SIZE_CONFIG, BATCH_SIZE),
+				number(current, ProducerConfig.BUFFER_MEMORY_CONFIG, Integer.MAX_VALUE) / BATCHES);
+		configuration.put(ProducerConfig.BATCH_SIZE_CONFIG, this.unbatched ? 0 : size);
 		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
 				(name, value) -> withoutKeyInterceptor(value));
 		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, this.sendTimeout / 4);
@@ -107,9 +111,13 @@ final class RelayProducer {
 		Object clientId = current.get(ProducerConfig.CLIENT_ID_CONFIG);
 		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
 				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox-" + this.number);
-		int size = Integer.parseInt(String.valueOf(configuration.get(ProducerConfig.BATCH_SIZE_CONFIG)));
-		this.batchSize = Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
+		this.maxBytesInFlight = BATCHES * Math.max(MIN_BATCH_SIZE, Math.min(size, MAX_BATCH_SIZE));
 		this.configuration = configuration;
+	}
+
+	private static long number(Map<String, Object> configuration, String name, long otherwise) {
+		Object number = ConfigDef.parseType(name, configuration.get(name), ConfigDef.Type.LONG);
+		return (number != null) ? (Long) number : otherwise;
 	}
 
 	// A repeated publication must not get another key in another header.
@@ -129,8 +137,8 @@ final class RelayProducer {
 			.parseBoolean(String.valueOf(this.configuration.get(ProducerConfig.PARTITIONER_IGNORE_KEYS_CONFIG)));
 	}
 
-	int batchSize() {
-		return this.batchSize;
+	int maxBytesInFlight() {
+		return this.maxBytesInFlight;
 	}
 
 	Producer<byte[], byte[]> get() {

@@ -81,7 +81,7 @@ class OutboxRoundTests {
 
 	@Test
 	void refusedMessageCountsAlsoIfItsNeighbourHasTheSameKey() throws InterruptedException {
-		OutboxRound round = round(new Pipeline("a1 neighbour", "a2 refused", "a3 neighbour"), row("t", "a", "a1", 0),
+		OutboxRound round = round(new Pipeline("a1 abandoned", "a2 refused", "a3 abandoned"), row("t", "a", "a1", 0),
 				row("t", "a", "a2", 0), row("t", "a", "a3", 0));
 		assertThat(failed(round)).isEmpty();
 		Pipeline next = new Pipeline("a1 +", "a2 refused");
@@ -89,6 +89,17 @@ class OutboxRoundTests {
 		assertThat(next.log).containsExactly("a1", "(a1)", "a2", "(a2)");
 		assertThat(published(round)).containsExactly("a1");
 		assertThat(failed(round)).containsExactly("a2");
+	}
+
+	// Otherwise, the relay would start the next round without a pause.
+	@Test
+	void roundInWhichNoMessageFailsForAReasonOfItsOwnIsAnOutage() throws InterruptedException {
+		OutboxRound round = round(new Pipeline("a1 abandoned", "b1 abandoned"), row("t", "a", "a1", 0),
+				row("t", "b", "b1", 0));
+		assertThat(round.outage()).isNotNull();
+		round = round(new Pipeline("a1 abandoned", "b1 refused"), row("t", "a", "a1", 0), row("t", "b", "b1", 0));
+		assertThat(round.outage()).isNull();
+		assertThat(round.unavailable()).isEmpty();
 	}
 
 	@Test

@@ -17,6 +17,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RoundRobinPartitioner;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.apache.kafka.common.utils.Utils;
@@ -244,6 +245,24 @@ class KafkaOutboxPublisherTests {
 		this.factory.updateConfigs(Map.of("partitioner.ignore.keys", "true"));
 		this.factory.removeConfig("partitioner.class");
 		assertThat(new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of()).maxBytesInFlight()).isZero();
+	}
+
+	@Test
+	void messagesAreSentWithAMemoryThatIsSmallerThanTheUsualBatch() {
+		this.factory.updateConfigs(Map.of("buffer.memory", "65536"));
+		KafkaOutboxPublisher publisher = connected();
+		assertThat(published(publisher, "x")).succeedsWithin(SEND_TIMEOUT);
+		assertThat(publisher.maxBytesInFlight()).isEqualTo(65536);
+		publisher.destroy();
+	}
+
+	// Its text may change with each version of the client.
+	@Test
+	void neighbourOfARefusedMessageIsNotRecognizedByAText() {
+		KafkaOutboxPublisher publisher = new KafkaOutboxPublisher(this.factory, SEND_TIMEOUT, Set.of());
+		assertThat(publisher.kindOf(new KafkaException("Some text"))).isEqualTo(FailureKind.ABANDONED);
+		assertThat(publisher.kindOf(new KafkaException("Some text", new IllegalStateException())))
+			.isEqualTo(FailureKind.UNAVAILABLE);
 	}
 
 	/**
