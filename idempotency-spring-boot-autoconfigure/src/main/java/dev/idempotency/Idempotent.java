@@ -145,8 +145,9 @@ public @interface Idempotent {
 	/**
 	 * Exceptions with which the method declines its operation for good, as with
 	 * {@link OperationDeclinedException}. The stored reason is the class and the message
-	 * of the exception; the reply is empty. Classes that include errors of this library
-	 * or of the JVM are refused at start-up.
+	 * of the exception; the reply is empty. An exception of the commit is a failure in
+	 * transactional mode. Classes that include errors of this library or of the JVM are
+	 * refused at start-up.
 	 * @return the exception classes, which include their subclasses
 	 */
 	Class<? extends Throwable>[] declineFor() default {};

@@ -141,7 +141,7 @@ final class BatchRun<T> {
 				this.finished.addAll(runOnce(rest, executions));
 			}
 			catch (Throwable ex) {
-				T declined = (this.mode == Mode.LEASED) ? declined(rest.size(), ex) : null;
+				T declined = (this.mode == Mode.LEASED) ? declined(rest, ex) : null;
 				if (declined == null) {
 					throw ex;
 				}
@@ -179,11 +179,13 @@ final class BatchRun<T> {
 		}
 	}
 
+	// The decline of an item without a claim could not be stored.
 	@SuppressWarnings("unchecked")
-	@Nullable T declined(int count, Throwable error) {
+	@Nullable T declined(List<Integer> due, Throwable error) {
 		OperationDeclinedException declined = this.handler.declinedBy(error);
 		int position = this.handler.failedAt(error);
-		if (declined == null || position < 0 || position >= count) {
+		if (declined == null || position < 0 || position >= due.size()
+				|| !this.plan.item(due.get(position)).isClaimed()) {
 			return null;
 		}
 		try {

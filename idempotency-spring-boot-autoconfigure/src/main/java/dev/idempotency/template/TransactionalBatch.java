@@ -286,10 +286,9 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
-		T declined = this.run.declined(due.size(), error);
-		int index = (declined != null) ? due.get(this.run.failedAt(due, error)) : -1;
-		return (index >= 0 && this.plan.item(index).isClaimed())
-				? declined(due, index, Objects.requireNonNull(declined)) : handleFailure(due, error, inDoubt);
+		T declined = this.run.declined(due, error);
+		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
+				: handleFailure(due, error, inDoubt);
 	}
 
 	// The items before it run once more, because their writes were rolled back with its.

@@ -12,6 +12,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
@@ -153,6 +154,11 @@ final class BatchOf {
 					@Override
 					public int failedAt(Throwable error) {
 						return (error instanceof IndexFailure index) ? index.index : -1;
+					}
+
+					@Override
+					public @Nullable OperationDeclinedException declinedBy(Throwable error) {
+						return (error.getCause() instanceof OperationDeclinedException declined) ? declined : null;
 					}
 
 				});

@@ -1,9 +1,7 @@
 package dev.idempotency.template;
 
-import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +17,6 @@ import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchOf.IndexFailure;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.TestDatabase;
-import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -131,32 +128,11 @@ class VersionBatchTests {
 	@Tag("promise-8")
 	void versionBeforeARefusedOneIsSkippedAlthoughALaterRunFails(Mode mode) {
 		BatchOf batch = batch(mode);
-		List<String> letters = List.of("a5!", "b1", "a7!");
 		AtomicInteger calls = new AtomicInteger();
-		BatchResult<String> executed = batch.template()
-			.executeAll(batch.items(String.join(" ", letters)), mode, new TextCodec(), TransactionBoundary.DEFAULT,
-					new BatchHandler<String>() {
-
-						@Override
-						public List<@Nullable String> handle(List<Integer> due) throws Exception {
-							int refused = due.indexOf(2);
-							if (calls.getAndIncrement() == 0) {
-								throw new IndexFailure(refused, new OperationDeclinedException("closed"));
-							}
-							throw new IndexFailure(0);
-						}
-
-						@Override
-						public int failedAt(Throwable error) {
-							return ((IndexFailure) error).index();
-						}
-
-						@Override
-						public @Nullable OperationDeclinedException declinedBy(Throwable error) {
-							return (error.getCause() instanceof OperationDeclinedException refusal) ? refusal : null;
-						}
-
-					});
+		BatchResult<String> executed = batch.run("a5! b1 a7!",
+				(seen) -> (calls.getAndIncrement() == 0)
+						? new IndexFailure(seen.indexOf("a7!"), new OperationDeclinedException("closed"))
+						: new IndexFailure(0));
 		if (mode == Mode.TRANSACTIONAL) {
 			assertThat(BatchOf.text(executed)).startsWith("~ - ");
 			assertThat(executed.failedAt()).isOne();
@@ -167,6 +143,19 @@ class VersionBatchTests {
 			assertThat(executed.results()).doesNotContainNull();
 		}
 		assertThat(batch.record("a").version()).isEqualTo(7);
+	}
+
+	// Nothing could be stored, so that a duplicate would run.
+	@ParameterizedTest
+	@EnumSource(names = { "LEASED", "TRANSACTIONAL" })
+	void itemWithoutAKeyCannotBeDeclined(Mode mode) {
+		BatchOf batch = batch(mode);
+		BatchResult<String> executed = batch.run("a - b", (seen) -> seen.contains("-")
+				? new IndexFailure(seen.indexOf("-"), new OperationDeclinedException("closed")) : null);
+		assertThat(executed.failedAt()).isOne();
+		assertThat(executed.failure()).isInstanceOf(IndexFailure.class);
+		assertThat(executed.results()).element(0).isNotNull();
+		assertThat(BatchOf.text(executed)).endsWith(" - -");
 	}
 
 	@ParameterizedTest
