@@ -10,6 +10,7 @@ import javax.sql.DataSource;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -139,15 +140,24 @@ class OutboxConfiguration {
 		}
 		KafkaTemplate<?, ?> template = (name != null) ? beanFactory.getBean(name, KafkaTemplate.class)
 				: templates.getIfUnique();
-		if (template == null || template instanceof RoutingKafkaTemplate) {
+		List<KafkaTemplate<?, ?>> candidates = (template != null) ? List.of(template) : templates.stream().toList();
+		boolean routing = candidates.stream().anyMatch(RoutingKafkaTemplate.class::isInstance);
+		// A mock of the application's tests has no ProducerFactory. Spring adds it to the
+		// template of Boot unless the types of key and value are the same.
+		List<ProducerFactory<?, ?>> found = routing ? List.of()
+				: candidates.stream()
+					.<@Nullable ProducerFactory<?, ?>>map(KafkaTemplate::getProducerFactory)
+					.filter(Objects::nonNull)
+					.distinct()
+					.<ProducerFactory<?, ?>>map(Objects::requireNonNull)
+					.toList();
+		if (candidates.isEmpty() || routing || found.size() > 1) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
 							+ "or there are several.",
 					"Set 'idempotency.outbox.kafka-template', or mark one KafkaTemplate bean as @Primary.");
 		}
-		ProducerFactory<?, ?> factory = template.getProducerFactory();
-		// A mock of the application's tests has no ProducerFactory.
-		factory = (factory != null) ? factory : factories.getIfUnique();
+		ProducerFactory<?, ?> factory = found.isEmpty() ? factories.getIfUnique() : found.get(0);
 		if (factory == null) {
 			throw new IdempotencyConfigurationException(
 					"The KafkaTemplate of the outbox has no ProducerFactory (a mock has none), and there is no "

@@ -10,10 +10,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.mockito.Mockito;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.kafka.autoconfigure.KafkaProperties;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.Primary;
+import org.springframework.core.ResolvableType;
 import org.springframework.kafka.core.DefaultKafkaProducerFactory;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.core.ProducerFactory;
@@ -59,6 +62,22 @@ class OutboxTemplateTests {
 		}, Mocked.class)) {
 			assertPublishes(app, "x", "x");
 		}
+	}
+
+	// Spring adds a mock whose types are not those of Boot's template.
+	@Test
+	void mockBesideTheTemplateIsIgnored() {
+		Contexts.all().withInitializer((context) -> context.addBeanFactoryPostProcessor((beans) -> {
+			RootBeanDefinition mock = new RootBeanDefinition();
+			mock.setTargetType(ResolvableType.forClassWithGenerics(KafkaTemplate.class, String.class, String.class));
+			mock.setInstanceSupplier(() -> Mockito.mock(KafkaTemplate.class));
+			((BeanDefinitionRegistry) beans).registerBeanDefinition("mocked", mock);
+		}))
+			.withPropertyValues("idempotency.outbox.enabled=true")
+			.run((context) -> assertThat(context).hasNotFailed()
+				.hasSingleBean(Outbox.class)
+				.getBeans(KafkaTemplate.class)
+				.hasSize(2));
 	}
 
 	@Test
