@@ -16,6 +16,7 @@ import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.jdbc.Dialect.Problem;
 
 /**
  * A database as it was found at start-up.
@@ -32,6 +33,11 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 	private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
 	private static final Set<String> MYSQL = Set.of("mariadb", "mysql");
+
+	// The compatibility modes of H2 without LIMIT, with which many statements end.
+	private static final Set<String> WITHOUT_LIMIT = Set.of("Derby", "MSSQLServer", "Oracle", "STRICT");
+
+	private static final String H2_MODE = "SELECT SETTING_VALUE FROM INFORMATION_SCHEMA.SETTINGS WHERE SETTING_NAME = 'MODE'";
 
 	// The first versions with JSON_TABLE and SKIP LOCKED.
 	private static final int MIN_MARIADB = 10_006;
@@ -80,6 +86,14 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 			return mySql(connection.getMetaData());
 		}
 		if ("H2".equals(product)) {
+			String mode = SqlStatement.of(H2_MODE)
+				.first(connection, Parameters.none(), (row) -> row.getString(1))
+				.orElse("");
+			if (WITHOUT_LIMIT.contains(mode)) {
+				throw new IdempotencyConfigurationException(
+						"The JDBC idempotency store and the outbox do not support the mode '" + mode + "' of H2.",
+						"Remove MODE from the JDBC URL, or set it to 'PostgreSQL', 'MySQL' or 'MariaDB'.");
+			}
 			return new H2Dialect();
 		}
 		throw new IdempotencyConfigurationException(
@@ -144,6 +158,12 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 			try {
 				return query.on(connection);
 			}
+			catch (SQLException ex) {
+				if (Problem.isPermanent(ex.getSQLState())) {
+					throw refused(ex);
+				}
+				throw ex;
+			}
 			finally {
 				// Not every pool rolls back a returned connection.
 				if (!connection.getAutoCommit()) {
@@ -160,6 +180,15 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 							+ ex.getMessage(),
 					ex);
 		}
+	}
+
+	private static IdempotencyConfigurationException refused(SQLException cause) {
+		IdempotencyConfigurationException refused = new IdempotencyConfigurationException(
+				"The database of the idempotency store or the outbox refused a statement at start-up: "
+						+ cause.getMessage(),
+				"Check the options of the JDBC URL, and the privileges of the user.");
+		refused.initCause(cause);
+		return refused;
 	}
 
 	private static int limit(Connection connection) throws SQLException {

@@ -52,7 +52,7 @@ final class PostgresCatalog extends Catalog {
 			  FROM s WHERE NOT has_schema_privilege(s.oid, 'USAGE')
 			  UNION ALL
 			  SELECT 2, min(w.number), string_agg(w.privilege, ', ' ORDER BY w.number), format('%I.%I', s.nspname, c.relname)
-			  FROM unnest(:objects, :privileges) WITH ORDINALITY AS w(name, privilege, number) CROSS JOIN s
+			  FROM unnest(:objects::text[], :privileges::text[]) WITH ORDINALITY AS w(name, privilege, number) CROSS JOIN s
 			    JOIN pg_class c ON c.relnamespace = s.oid AND c.relname = w.name
 			  WHERE NOT CASE w.privilege WHEN 'DELETE' THEN has_table_privilege(c.oid, w.privilege)
 			    ELSE has_any_column_privilege(c.oid, w.privilege) END GROUP BY s.nspname, c.relname
@@ -97,7 +97,7 @@ final class PostgresCatalog extends Catalog {
 			WHERE n.nspname = :schema AND c.relname = :name""";
 
 	private static final String MISSING_FUNCTIONS = """
-			SELECT string_agg(f.name, ', ' ORDER BY f.name) FROM unnest(:functions) AS f(name)
+			SELECT string_agg(f.name, ', ' ORDER BY f.name) FROM unnest(:functions::text[]) AS f(name)
 			WHERE NOT EXISTS (SELECT FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
 			  WHERE n.nspname = :schema AND p.proname = f.name)""";
 

@@ -127,7 +127,7 @@ final class PostgresOutboxSql extends OutboxSql {
 			    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS ahead
 			  FROM (SELECT u.lane, COALESCE((SELECT TRUE FROM %1$s f WHERE f.lane = u.lane
 			      AND f.published_at IS NULL AND f.next_attempt_at IS NOT NULL ORDER BY f.topic LIMIT 1), FALSE) AS refused
-			    FROM unnest(:lanes) AS u(lane) OFFSET 0) l CROSS JOIN LATERAL (%2$s) r) s
+			    FROM unnest(:lanes::smallint[]) AS u(lane) OFFSET 0) l CROSS JOIN LATERAL (%2$s) r) s
 			WHERE s.ahead IS NULL OR s.ahead < 16777216 ORDER BY s.position""";
 
 	private static final String IN_PUBLICATION = """

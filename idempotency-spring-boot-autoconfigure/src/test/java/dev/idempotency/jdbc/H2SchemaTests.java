@@ -1,18 +1,28 @@
 package dev.idempotency.jdbc;
 
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
@@ -41,6 +51,54 @@ class H2SchemaTests {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2") + settings)) {
 			new JdbcTemplate(pool).execute("CREATE SCHEMA ops");
 			assertThat(claim(pool, name)).isEqualTo(new Claim.Acquired(1, 1));
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "", ";MODE=PostgreSQL;DATABASE_TO_LOWER=TRUE;DEFAULT_NULL_ORDERING=HIGH",
+			";DATABASE_TO_UPPER=FALSE", ";MODE=MySQL", ";MODE=LEGACY" })
+	void outboxWorksOnMigratedTables(String settings) {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2") + settings)) {
+			JdbcSchemaMigration.migrateOutbox(pool, pool, "outbox");
+			JdbcSchemaValidation.validateOutbox(pool, "outbox", false, true);
+			JdbcTransactionManager manager = new JdbcTransactionManager(pool);
+			JdbcOutboxStore outbox = new JdbcOutboxStore(pool, manager, "outbox", TestDatabase.TIMEOUT,
+					Duration.ofHours(1), false);
+			OutboxRow row = new OutboxRow(UUID.randomUUID(), "topic", new byte[] { 1 }, new byte[] { 2 }, List.of(),
+					"key", "type", "id", "type");
+			new TransactionTemplate(manager).executeWithoutResult((status) -> outbox.insert(List.of(row)));
+			for (Set<String> without : List.of(Set.of("topic"), Set.of("other"))) {
+				try (OutboxStore.Claim claim = outbox.claim(10, without)) {
+					assertThat(claim.rows()).hasSize(without.contains("topic") ? 0 : 1);
+					claim.settle(claim.rows(), List.of());
+				}
+			}
+			assertThat(outbox.status().pending()).isZero();
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "Derby", "MSSQLServer", "Oracle", "STRICT" })
+	@Tag("promise-12")
+	void modeWithoutTheSyntaxOfTheStatementsIsRefused(String mode) {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2") + ";MODE=" + mode)) {
+			for (ThrowingCallable start : List.<ThrowingCallable>of(() -> claim(pool, "records"),
+					() -> JdbcSchemaMigration.migrateOutbox(pool, pool, "outbox"))) {
+				assertThatExceptionOfType(IdempotencyConfigurationException.class).isThrownBy(start)
+					.withMessageContaining("do not support the mode '" + mode + "' of H2");
+			}
+		}
+	}
+
+	@Test
+	@Tag("promise-14")
+	void statementThatIsRefusedAtStartUpIsNoOutage() {
+		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2"))) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> DatabaseInspection.ask(pool,
+						(connection) -> SqlStatement.of("SELECT CAST('x' AS INTEGER)")
+							.first(connection, Parameters.none(), (row) -> row.getInt(1))))
+				.withMessageContaining("refused a statement at start-up: ");
 		}
 	}
 

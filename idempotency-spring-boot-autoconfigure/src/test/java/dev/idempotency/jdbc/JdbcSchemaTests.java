@@ -1,6 +1,9 @@
 package dev.idempotency.jdbc;
 
+import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.UUID;
 
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
@@ -13,8 +16,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.outbox.OutboxRow;
+import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
@@ -28,15 +35,17 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
  */
 class JdbcSchemaTests {
 
+	private String url;
+
 	private HikariDataSource pool;
 
 	private JdbcTemplate jdbc;
 
 	@BeforeEach
 	void createDatabase() {
-		String url = Servers.newDatabase();
-		this.pool = Servers.pool(url);
-		this.jdbc = Servers.jdbc(url);
+		this.url = Servers.newDatabase();
+		this.pool = Servers.pool(this.url);
+		this.jdbc = Servers.jdbc(this.url);
 	}
 
 	@AfterEach
@@ -51,6 +60,36 @@ class JdbcSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, name);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, name, TestDatabase.TIMEOUT);
 		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+	}
+
+	// The driver writes the parameters into the statements, without their types.
+	@ParameterizedTest
+	@EnumSource
+	void storeAndOutboxWorkWithTheSimpleQueryModeOfTheDriver(Layout layout) {
+		try (HikariDataSource simple = Servers.pool(this.url + "?preferQueryMode=simple")) {
+			String outboxTable = "idempotency_outbox";
+			JdbcSchemaMigration.migrate(simple, simple, TestDatabase.TABLE, layout);
+			JdbcSchemaMigration.migrateOutbox(simple, simple, outboxTable);
+			JdbcSchemaValidation.validate(simple, TestDatabase.TABLE, layout, true);
+			JdbcSchemaValidation.validateOutbox(simple, outboxTable, false, true);
+			JdbcIdempotencyStore store = new JdbcIdempotencyStore(simple, TestDatabase.TABLE, TestDatabase.TIMEOUT,
+					layout, TestDatabase.PARTITION_INTERVAL, null);
+			assertThat(store.claimAll(List.of(TestDatabase.request(TestDatabase.newKey()))))
+				.containsExactly(new Claim.Acquired(1, 1));
+			JdbcTransactionManager manager = new JdbcTransactionManager(simple);
+			JdbcOutboxStore outbox = new JdbcOutboxStore(simple, manager, outboxTable, TestDatabase.TIMEOUT,
+					Duration.ofHours(1), false);
+			OutboxRow row = new OutboxRow(UUID.randomUUID(), "topic", new byte[] { 1 }, new byte[] { 2 }, List.of(),
+					"key", "type", "id", "type");
+			new TransactionTemplate(manager).executeWithoutResult((status) -> outbox.insert(List.of(row)));
+			for (Set<String> without : List.of(Set.of("topic"), Set.of("other"))) {
+				try (OutboxStore.Claim claim = outbox.claim(10, without)) {
+					assertThat(claim.rows()).hasSize(without.contains("topic") ? 0 : 1);
+					claim.settle(claim.rows(), List.of());
+				}
+			}
+			assertThat(outbox.status().pending()).isZero();
+		}
 	}
 
 	@Test

@@ -31,4 +31,4 @@ CREATE TABLE ${table}_lane (
   lane SMALLINT NOT NULL,
   CONSTRAINT ${name}_lane_pk PRIMARY KEY (lane)
 );
-INSERT INTO ${table}_lane SELECT x FROM SYSTEM_RANGE(0, 63);
+INSERT INTO ${table}_lane SELECT * FROM SYSTEM_RANGE(0, 63);
