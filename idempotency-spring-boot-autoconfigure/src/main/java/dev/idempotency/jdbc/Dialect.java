@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.Set;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * The differences between databases while the application runs: the statements, time
@@ -116,7 +117,7 @@ interface Dialect {
 
 		/**
 		 * The database is unavailable, at least on this connection: the connection is
-		 * closed, or the server lacks resources or shuts down.
+		 * closed, or the server lacks resources, shuts down or only reads.
 		 */
 		OUTAGE,
 
@@ -126,8 +127,8 @@ interface Dialect {
 		DENIED,
 
 		/**
-		 * The same statement would fail again: the data, a constraint, a privilege or a
-		 * missing table.
+		 * The same statement would fail again: the data, a constraint, a privilege, a
+		 * missing table or a read-only transaction.
 		 */
 		PERMANENT,
 
@@ -146,9 +147,20 @@ interface Dialect {
 		 */
 		ABORTED;
 
-		// The classes of the standard for data, constraints, syntax and access rules.
+		private static final String READ_ONLY = "25006";
+
+		// The classes of the standard for data, constraints, syntax and access rules, and
+		// a write in a transaction that the application has declared to be read-only.
 		static boolean isPermanent(@Nullable String state) {
-			return state != null && Set.of("22", "23", "42").contains(state.substring(0, 2));
+			return state != null && (Set.of("22", "23", "42").contains(state.substring(0, 2))
+					|| (READ_ONLY.equals(state) && TransactionSynchronizationManager.isCurrentTransactionReadOnly()));
+		}
+
+		// The connection is lost, which an error without a state means if the pool has
+		// closed it, or the server only reads, as after a failover.
+		static boolean isOutage(@Nullable String state) {
+			return state == null || state.startsWith("08")
+					|| (READ_ONLY.equals(state) && !TransactionSynchronizationManager.isCurrentTransactionReadOnly());
 		}
 
 	}

@@ -19,9 +19,10 @@ final class H2Dialect implements Dialect {
 	// Lock timeout, statement cancelled, deadlock, concurrent update.
 	private static final Set<String> CONTENTION = Set.of(LOCK_TIMEOUT, "57014", "40001", "90131", DUPLICATE);
 
-	// Object, connection or database closed or not found, file or memory error.
-	private static final Set<String> OUTAGE = Set.of("90007", "90013", "90020", "90028", "90031", "90067", "90098",
-			"90108", "90121");
+	// Object, connection or database closed or not found, file or memory error,
+	// read-only.
+	private static final Set<String> OUTAGE = Set.of("90007", "90013", "90020", "90028", "90031", "90067", "90097",
+			"90098", "90108", "90121");
 
 	private static final String DELETION = """
 			SELECT COUNT(*), MAX(%2$s) FROM OLD TABLE (DELETE FROM %1$s WHERE id IN (
@@ -90,7 +91,7 @@ final class H2Dialect implements Dialect {
 		return switch (problem) {
 			case DUPLICATE -> DUPLICATE.equals(state);
 			case CONTENTION -> CONTENTION.contains(state);
-			case OUTAGE -> error.getSQLState() == null || state.startsWith("08") || OUTAGE.contains(state);
+			case OUTAGE -> Problem.isOutage(error.getSQLState()) || OUTAGE.contains(state);
 			case PERMANENT -> Problem.isPermanent(state);
 			// H2 is supported for tests only, whose user is an administrator. A failed
 			// statement does not affect its transaction.

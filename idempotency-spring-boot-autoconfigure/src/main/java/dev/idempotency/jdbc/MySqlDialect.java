@@ -139,8 +139,7 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 			// too.
 			case TRANSACTION_ENDED -> code == DEADLOCK || code == CHANGED || code == LOCK_TIMEOUT;
 			case REPEATABLE -> code == DEADLOCK || code == CHANGED;
-			case OUTAGE ->
-				state == null || OUTAGE.contains(code) || (state.startsWith("08") && code != PACKET_TOO_LARGE);
+			case OUTAGE -> OUTAGE.contains(code) || (Problem.isOutage(state) && code != PACKET_TOO_LARGE);
 			case DENIED -> DENIED.contains(code);
 			case PERMANENT -> Problem.isPermanent(state);
 			case LOCKED, ISOLATION, ABORTED -> false;

@@ -9,7 +9,6 @@ import java.util.Set;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
 import org.postgresql.util.PSQLException;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -37,15 +36,12 @@ record PostgresDialect(Layout layout) implements Dialect {
 
 	private static final String ABORTED = "25P02";
 
-	// Also after a failover, when the server is no longer the primary.
-	private static final String READ_ONLY = "25006";
-
 	// The functions of a partitioned table raise it for an isolation other than READ
 	// COMMITTED. Pools would close the connection at 0A000.
 	private static final String ISOLATION = "25004";
 
-	// Connection, resources, operator intervention, system.
-	private static final List<String> OUTAGE = List.of("08", "53", "57", "58");
+	// Resources, operator intervention, system.
+	private static final List<String> OUTAGE = List.of("53", "57", "58");
 
 	// The timeout ends the cleanup turn of a host that is gone or frozen. A shorter
 	// one of the server would end the pause.
@@ -115,11 +111,9 @@ record PostgresDialect(Layout layout) implements Dialect {
 		return switch (problem) {
 			case CONTENTION -> CANCELLED.equals(state) ? !DRIVER || Driver.waitedForRow(error)
 					: CONTENTION.contains(state) || (this.layout == Layout.PARTITIONED && PARTITION_GONE.equals(state));
-			// The error of a connection that its pool has closed has no state.
-			case OUTAGE -> error.getSQLState() == null || OUTAGE.stream().anyMatch(state::startsWith);
+			case OUTAGE -> Problem.isOutage(error.getSQLState()) || OUTAGE.stream().anyMatch(state::startsWith);
 			case DENIED -> DENIED.equals(state);
-			case PERMANENT -> READ_ONLY.equals(state) ? TransactionSynchronizationManager.isCurrentTransactionReadOnly()
-					: Problem.isPermanent(state);
+			case PERMANENT -> Problem.isPermanent(state);
 			case LOCKED -> LOCK_NOT_AVAILABLE.equals(state);
 			case ISOLATION -> ISOLATION.equals(state);
 			case ABORTED -> ABORTED.equals(state);

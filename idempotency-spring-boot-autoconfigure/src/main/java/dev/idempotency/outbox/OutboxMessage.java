@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -21,6 +22,9 @@ public final class OutboxMessage {
 	private static final int MAX_TOPIC = 249;
 
 	private static final int MAX_NAME = 255;
+
+	// Control characters, and those that change lines or the direction of text.
+	private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{C}\\p{Zl}\\p{Zp}]");
 
 	private final String topic;
 
@@ -118,10 +122,12 @@ public final class OutboxMessage {
 		return this.cause;
 	}
 
-	// The payload may be confidential.
+	// The payload may be confidential. A line break in the key would forge a line of the
+	// log.
 	@Override
 	public String toString() {
-		return "message to " + this.topic + ((this.key != null) ? " with key " + this.key : "");
+		return "message to " + this.topic
+				+ ((this.key != null) ? " with key " + UNPRINTABLE.matcher(this.key.toString()).replaceAll("?") : "");
 	}
 
 	/**

@@ -33,9 +33,9 @@ final class StoreErrors {
 			TimeoutException.class, SQLTransientConnectionException.class, SQLNonTransientConnectionException.class,
 			SQLRecoverableException.class, SQLTimeoutException.class);
 
-	// Connection exception, invalid authorization, insufficient resources, operator
-	// intervention, system error.
-	private static final List<String> OUTAGE_STATES = List.of("08", "28", "53", "57P", "58");
+	// Connection exception, a server that only reads, invalid authorization, insufficient
+	// resources, operator intervention, system error.
+	private static final List<String> OUTAGE_STATES = List.of("08", "25006", "28", "53", "57P", "58");
 
 	private StoreErrors() {
 	}

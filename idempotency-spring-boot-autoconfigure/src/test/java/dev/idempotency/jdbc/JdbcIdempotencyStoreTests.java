@@ -8,7 +8,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -46,8 +46,8 @@ class JdbcIdempotencyStoreTests {
 		}
 		try (HikariDataSource pool = postgres ? Servers.pool(url) : Servers.mySqlPool(url)) {
 			JdbcIdempotencyStore readOnly = new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
-			assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(readOnly::ping);
-			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(readOnly::ping);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 				.isThrownBy(() -> readOnly.claim(TestDatabase.request(TestDatabase.newKey())));
 		}
 	}

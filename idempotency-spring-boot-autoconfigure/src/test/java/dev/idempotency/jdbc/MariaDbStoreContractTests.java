@@ -9,6 +9,7 @@ import org.springframework.transaction.PlatformTransactionManager;
 
 import dev.idempotency.contract.TransactionalIdempotencyStoreContract;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
 /**
@@ -27,12 +28,17 @@ class MariaDbStoreContractTests extends TransactionalIdempotencyStoreContract {
 
 	@Override
 	public Optional<IdempotencyStore> refused() {
+		return Optional.of(reading(database));
+	}
+
+	static IdempotencyStore reading(TestDatabase database) {
+		String user = Servers.unique("user");
+		database.jdbc().execute("CREATE USER " + user + "@localhost");
+		database.jdbc().execute("GRANT SELECT ON " + TestDatabase.TABLE + " TO " + user + "@localhost");
 		HikariConfig config = new HikariConfig();
-		database.pool().copyStateTo(config);
+		config.setJdbcUrl(database.url().replace("user=root", "user=" + user));
 		config.setMaximumPoolSize(1);
-		config.setConnectionInitSql("SET SESSION TRANSACTION READ ONLY");
-		return Optional
-			.of(new JdbcIdempotencyStore(new HikariDataSource(config), TestDatabase.TABLE, TestDatabase.TIMEOUT));
+		return new JdbcIdempotencyStore(new HikariDataSource(config), TestDatabase.TABLE, TestDatabase.TIMEOUT);
 	}
 
 	@Override

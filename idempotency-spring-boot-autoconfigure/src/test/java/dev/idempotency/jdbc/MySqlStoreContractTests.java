@@ -2,8 +2,6 @@ package dev.idempotency.jdbc;
 
 import java.util.Optional;
 
-import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -35,12 +33,7 @@ class MySqlStoreContractTests extends TransactionalIdempotencyStoreContract {
 
 	@Override
 	public Optional<IdempotencyStore> refused() {
-		HikariConfig config = new HikariConfig();
-		database.pool().copyStateTo(config);
-		config.setMaximumPoolSize(1);
-		config.setConnectionInitSql("SET SESSION TRANSACTION READ ONLY");
-		return Optional
-			.of(new JdbcIdempotencyStore(new HikariDataSource(config), TestDatabase.TABLE, TestDatabase.TIMEOUT));
+		return Optional.of(MariaDbStoreContractTests.reading(database));
 	}
 
 	@Override

@@ -30,7 +30,7 @@ class PostgresStoreContractTests extends TransactionalIdempotencyStoreContract {
 		HikariConfig config = new HikariConfig();
 		database.pool().copyStateTo(config);
 		config.setMaximumPoolSize(1);
-		config.addDataSourceProperty("options", "-c default_transaction_read_only=on");
+		config.setConnectionInitSql("SET ROLE pg_read_all_data");
 		return Optional
 			.of(new JdbcIdempotencyStore(new HikariDataSource(config), TestDatabase.TABLE, TestDatabase.TIMEOUT));
 	}

@@ -33,6 +33,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.producer.IdempotencyKeyInterceptor;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
@@ -140,6 +141,12 @@ class OutboxTests {
 			.withMessageStartingWith(
 					"No transaction is active for the message to " + this.topic + " with key account-1. ")
 			.withMessageNotContaining("secret");
+	}
+
+	@Test
+	void keyOfAMessageForgesNoLineOfTheLog() {
+		OutboxMessage message = OutboxMessage.to("payments").key("a\r\nERROR\u001b[31m\u2028\u00e4").build();
+		assertThat(message).hasToString("message to payments with key a??ERROR?[31m?\u00e4");
 	}
 
 	@Test
@@ -258,11 +265,11 @@ class OutboxTests {
 
 	// As on a connection to a server that is no longer the primary.
 	@Test
-	@Tag("promise-14")
-	void readOnlyServerIsARefusal() {
+	@Tag("promise-11")
+	void readOnlyServerIsAnOutage() {
 		TransactionTemplate transaction = new TransactionTemplate(context.getBean(PlatformTransactionManager.class));
 		JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
-		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> transaction.executeWithoutResult((status) -> {
 				jdbc.execute("SET TRANSACTION READ ONLY");
 				outbox.send(this.topic, "account-1", "x");

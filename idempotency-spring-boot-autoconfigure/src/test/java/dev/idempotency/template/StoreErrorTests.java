@@ -126,7 +126,8 @@ class StoreErrorTests {
 	static Stream<RuntimeException> outages() {
 		return Stream.of(new DataAccessResourceFailureException("x"), new QueryTimeoutException("x"),
 				new UncheckedIOException(new IOException("x")), new IllegalStateException(new TimeoutException("x")),
-				new IllegalStateException(new SQLTransientConnectionException("x")));
+				new IllegalStateException(new SQLTransientConnectionException("x")),
+				new IllegalStateException(new SQLException("x", "25006")));
 	}
 
 	@ParameterizedTest
