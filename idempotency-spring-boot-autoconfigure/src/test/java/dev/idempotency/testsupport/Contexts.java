@@ -69,7 +69,7 @@ public final class Contexts {
 	public static ApplicationContextRunner inMemory() {
 		List<Class<?>> some = List.of(AopAutoConfiguration.class, KafkaAutoConfiguration.class,
 				JacksonAutoConfiguration.class);
-		return new ApplicationContextRunner()
+		return new ApplicationContextRunner(CachingContext::new)
 			.withConfiguration(
 					AutoConfigurations.of(Stream.concat(some.stream(), autoConfigurations()).toArray(Class<?>[]::new)))
 			.withPropertyValues("idempotency.store.type=in-memory", "spring.kafka.listener.auto-startup=false");
@@ -88,7 +88,7 @@ public final class Contexts {
 	}
 
 	private static ApplicationContextRunner with(List<Class<?>> autoConfigurations) {
-		return new ApplicationContextRunner()
+		return new ApplicationContextRunner(CachingContext::new)
 			.withConfiguration(AutoConfigurations.of(autoConfigurations.toArray(Class<?>[]::new)))
 			.withPropertyValues("spring.datasource.url=" + DATABASE.get(),
 					"spring.datasource.username=" + Servers.postgres().username(),

@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import org.slf4j.bridge.SLF4JBridgeHandler;
 import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.ApplicationContextFactory;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
@@ -150,18 +151,21 @@ public final class TestApp {
 	}
 
 	/**
-	 * Start the application in this process, with a new database if none was named.
+	 * Start the application in this process, with a new database that has the table of
+	 * records if none was named.
 	 * @return its context
 	 */
 	public ConfigurableApplicationContext run() {
 		if (!this.properties.containsKey("spring.datasource.url")) {
-			database(Servers.newDatabase());
+			database(TestDatabase.newMigrated());
 		}
 		Class<?>[] sources = new Class<?>[this.configuration.length + 1];
 		sources[0] = Base.class;
 		System.arraycopy(this.configuration, 0, sources, 1, this.configuration.length);
 		return new SpringApplicationBuilder(sources).web(this.type)
 			.registerShutdownHook(false)
+			.contextFactory((type) -> (type == WebApplicationType.NONE) ? new CachingContext()
+					: ApplicationContextFactory.DEFAULT.create(type))
 			.initializers(METADATA)
 			.properties(this.properties)
 			// The shared broker sets a system property,

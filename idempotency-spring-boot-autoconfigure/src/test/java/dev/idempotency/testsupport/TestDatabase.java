@@ -92,8 +92,16 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 		return dataSource;
 	}
 
+	static String newMigrated() {
+		return newMigrated(Layout.SINGLE);
+	}
+
+	private static String newMigrated(Layout layout) {
+		return Servers.copyOf(TEMPLATES.get(layout).get());
+	}
+
 	private static TestDatabase create(Layout layout) {
-		String url = Servers.copyOf(TEMPLATES.get(layout).get());
+		String url = newMigrated(layout);
 		return new TestDatabase(url, Servers.pool(url), Servers.jdbc(url), layout);
 	}
 
