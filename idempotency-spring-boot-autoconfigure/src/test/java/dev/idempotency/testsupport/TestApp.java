@@ -7,8 +7,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.slf4j.bridge.SLF4JBridgeHandler;
-import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.ApplicationContextFactory;
+import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.builder.SpringApplicationBuilder;
