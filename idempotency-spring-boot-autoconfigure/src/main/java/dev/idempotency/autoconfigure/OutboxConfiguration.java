@@ -1,6 +1,7 @@
 package dev.idempotency.autoconfigure;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -10,7 +11,6 @@ import javax.sql.DataSource;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -142,22 +142,14 @@ class OutboxConfiguration {
 				: templates.getIfUnique();
 		List<KafkaTemplate<?, ?>> candidates = (template != null) ? List.of(template) : templates.stream().toList();
 		boolean routing = candidates.stream().anyMatch(RoutingKafkaTemplate.class::isInstance);
-		// A mock of the application's tests has no ProducerFactory. Spring adds it to the
-		// template of Boot unless the types of key and value are the same.
-		List<ProducerFactory<?, ?>> found = routing ? List.of()
-				: candidates.stream()
-					.<@Nullable ProducerFactory<?, ?>>map(KafkaTemplate::getProducerFactory)
-					.filter(Objects::nonNull)
-					.distinct()
-					.<ProducerFactory<?, ?>>map(Objects::requireNonNull)
-					.toList();
+		Set<ProducerFactory<?, ?>> found = routing ? Set.of() : factories(candidates);
 		if (candidates.isEmpty() || routing || found.size() > 1) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
 							+ "or there are several.",
 					"Set 'idempotency.outbox.kafka-template', or mark one KafkaTemplate bean as @Primary.");
 		}
-		ProducerFactory<?, ?> factory = found.isEmpty() ? factories.getIfUnique() : found.get(0);
+		ProducerFactory<?, ?> factory = found.isEmpty() ? factories.getIfUnique() : found.iterator().next();
 		if (factory == null) {
 			throw new IdempotencyConfigurationException(
 					"The KafkaTemplate of the outbox has no ProducerFactory (a mock has none), and there is no "
@@ -166,6 +158,19 @@ class OutboxConfiguration {
 							+ "OutboxPublisher bean.");
 		}
 		return new OutboxProducers(factory);
+	}
+
+	// A mock of the application's tests has no ProducerFactory. Spring adds it to the
+	// template of Boot unless the types of key and value are the same.
+	private static Set<ProducerFactory<?, ?>> factories(List<KafkaTemplate<?, ?>> templates) {
+		Set<ProducerFactory<?, ?>> factories = new HashSet<>();
+		for (KafkaTemplate<?, ?> template : templates) {
+			ProducerFactory<?, ?> factory = template.getProducerFactory();
+			if (factory != null) {
+				factories.add(factory);
+			}
+		}
+		return factories;
 	}
 
 	@Bean

@@ -23,10 +23,9 @@ import dev.idempotency.template.OperationObserver;
  * Outcome and scope have bounded values and are also tags of Spring Kafka's meter. The
  * attempt is a tag of the span only.
  *
- * @param registry holds the current observation
  * @since 0.1.0
  */
-public record ObservationTags(ObservationRegistry registry) implements OperationContext, OperationObserver {
+public final class ObservationTags implements OperationContext, OperationObserver {
 
 	private static final String OUTCOME = "idempotency.outcome";
 
@@ -37,6 +36,12 @@ public record ObservationTags(ObservationRegistry registry) implements Operation
 	private static final String LISTENER = "spring.kafka.listener";
 
 	private static final String NONE = "none";
+
+	private final ObservationRegistry registry;
+
+	public ObservationTags(ObservationRegistry registry) {
+		this.registry = registry;
+	}
 
 	@Override
 	public @Nullable OpenContext begin(IdempotentOperation operation) {

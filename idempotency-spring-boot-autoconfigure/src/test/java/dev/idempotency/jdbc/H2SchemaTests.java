@@ -1,10 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
-import java.util.Set;
-import java.util.UUID;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -16,13 +13,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
-import org.springframework.jdbc.support.JdbcTransactionManager;
-import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.outbox.OutboxRow;
-import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
@@ -59,21 +52,7 @@ class H2SchemaTests {
 			";DATABASE_TO_UPPER=FALSE", ";MODE=MySQL", ";MODE=LEGACY" })
 	void outboxWorksOnMigratedTables(String settings) {
 		try (HikariDataSource pool = pool("mem:" + Servers.unique("h2") + settings)) {
-			JdbcSchemaMigration.migrateOutbox(pool, pool, "outbox");
-			JdbcSchemaValidation.validateOutbox(pool, "outbox", false, true);
-			JdbcTransactionManager manager = new JdbcTransactionManager(pool);
-			JdbcOutboxStore outbox = new JdbcOutboxStore(pool, manager, "outbox", TestDatabase.TIMEOUT,
-					Duration.ofHours(1), false);
-			OutboxRow row = new OutboxRow(UUID.randomUUID(), "topic", new byte[] { 1 }, new byte[] { 2 }, List.of(),
-					"key", "type", "id", "type");
-			new TransactionTemplate(manager).executeWithoutResult((status) -> outbox.insert(List.of(row)));
-			for (Set<String> without : List.of(Set.of("topic"), Set.of("other"))) {
-				try (OutboxStore.Claim claim = outbox.claim(10, without)) {
-					assertThat(claim.rows()).hasSize(without.contains("topic") ? 0 : 1);
-					claim.settle(claim.rows(), List.of());
-				}
-			}
-			assertThat(outbox.status().pending()).isZero();
+			JdbcSchemaTests.migrateAndUseOutbox(pool);
 		}
 	}
 

@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 
+import javax.sql.DataSource;
+
 import com.zaxxer.hikari.HikariDataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -67,29 +69,33 @@ class JdbcSchemaTests {
 	@EnumSource
 	void storeAndOutboxWorkWithTheSimpleQueryModeOfTheDriver(Layout layout) {
 		try (HikariDataSource simple = Servers.pool(this.url + "?preferQueryMode=simple")) {
-			String outboxTable = "idempotency_outbox";
 			JdbcSchemaMigration.migrate(simple, simple, TestDatabase.TABLE, layout);
-			JdbcSchemaMigration.migrateOutbox(simple, simple, outboxTable);
 			JdbcSchemaValidation.validate(simple, TestDatabase.TABLE, layout, true);
-			JdbcSchemaValidation.validateOutbox(simple, outboxTable, false, true);
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(simple, TestDatabase.TABLE, TestDatabase.TIMEOUT,
 					layout, TestDatabase.PARTITION_INTERVAL, null);
 			assertThat(store.claimAll(List.of(TestDatabase.request(TestDatabase.newKey()))))
 				.containsExactly(new Claim.Acquired(1, 1));
-			JdbcTransactionManager manager = new JdbcTransactionManager(simple);
-			JdbcOutboxStore outbox = new JdbcOutboxStore(simple, manager, outboxTable, TestDatabase.TIMEOUT,
-					Duration.ofHours(1), false);
-			OutboxRow row = new OutboxRow(UUID.randomUUID(), "topic", new byte[] { 1 }, new byte[] { 2 }, List.of(),
-					"key", "type", "id", "type");
-			new TransactionTemplate(manager).executeWithoutResult((status) -> outbox.insert(List.of(row)));
-			for (Set<String> without : List.of(Set.of("topic"), Set.of("other"))) {
-				try (OutboxStore.Claim claim = outbox.claim(10, without)) {
-					assertThat(claim.rows()).hasSize(without.contains("topic") ? 0 : 1);
-					claim.settle(claim.rows(), List.of());
-				}
-			}
-			assertThat(outbox.status().pending()).isZero();
+			migrateAndUseOutbox(simple);
 		}
+	}
+
+	static void migrateAndUseOutbox(DataSource database) {
+		String table = "idempotency_outbox";
+		JdbcSchemaMigration.migrateOutbox(database, database, table);
+		JdbcSchemaValidation.validateOutbox(database, table, false, true);
+		JdbcTransactionManager manager = new JdbcTransactionManager(database);
+		JdbcOutboxStore outbox = new JdbcOutboxStore(database, manager, table, TestDatabase.TIMEOUT,
+				Duration.ofHours(1), false);
+		OutboxRow row = new OutboxRow(UUID.randomUUID(), "topic", new byte[] { 1 }, new byte[] { 2 }, List.of(), "key",
+				"type", "id", "type");
+		new TransactionTemplate(manager).executeWithoutResult((status) -> outbox.insert(List.of(row)));
+		for (Set<String> without : List.of(Set.of("topic"), Set.of("other"))) {
+			try (OutboxStore.Claim claim = outbox.claim(10, without)) {
+				assertThat(claim.rows()).hasSize(without.contains("topic") ? 0 : 1);
+				claim.settle(claim.rows(), List.of());
+			}
+		}
+		assertThat(outbox.status().pending()).isZero();
 	}
 
 	@Test

@@ -60,12 +60,14 @@ interface ListContract extends RecordsContract {
 	}
 
 	@Test
-	default void failureIsListedWithItsAttempts() {
+	default void failureIsListedWithItsAttemptsUntilItsHandlerRunsAgain() {
 		String scope = RecordsContract.newScope();
 		IdempotencyKey key = RecordsContract.newKey(scope);
 		Known.FAILED.reach(this, key);
 		Known.FAILED.reach(this, key);
 		assertThat(failed(scope)).singleElement().satisfies((record) -> assertThat(record.attempt()).isEqualTo(2));
+		Known.LIVE.reach(this, key);
+		assertThat(failed(scope)).isEmpty();
 	}
 
 	@Test
