@@ -48,6 +48,7 @@ final class H2RecordSql extends StandardRecordSql {
 		addOwned(Name.COMPLETE_ALL, "'P', 'C'", COMPLETION.formatted(NOW, "i.result"), "id", "token", "result");
 		addOwned(Name.FAIL_ALL, "'P', 'F'", FAILURE, "id", "token");
 		addOwned(Name.RELEASE_ALL, "'P', 'F'", RELEASE, "id", "token");
+		addOwned(Name.UNDO_ALL, "'C'", UNDO, "id", "token");
 		addOwned(Name.RENEW_ALL, "'P'", "lease_until = CURRENT_TIMESTAMP + i.lease * INTERVAL '0.001' SECOND", "id",
 				"token", "lease");
 		add(Name.STORE_RESULTS, STORE_RESULTS.formatted(table));

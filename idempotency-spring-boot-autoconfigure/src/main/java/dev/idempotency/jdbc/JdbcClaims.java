@@ -58,12 +58,12 @@ final class JdbcClaims {
 	}
 
 	Optional<Claim.Acquired> insert(Connection connection, ClaimRequest request) throws SQLException {
-		Parameters parameters = Parameters.of(request).inTransaction();
+		Parameters parameters = Parameters.of(request).ended("C");
 		boolean inserted = unlessDuplicate(false, () -> this.sql.get(Name.INSERT).update(connection, parameters) > 0);
 		if (!inserted) {
 			return Optional.empty();
 		}
-		written(request, parameters);
+		written(request);
 		return Optional.of(new Claim.Acquired(1, 1));
 	}
 
@@ -73,9 +73,9 @@ final class JdbcClaims {
 	Claim claim(Connection connection, ClaimRequest request, boolean leased) throws SQLException {
 		Parameters parameters = Parameters.of(request);
 		if (!leased) {
-			Claim claim = claim(connection, request, parameters.inTransaction());
+			Claim claim = claim(connection, request, parameters.ended("C"));
 			if (claim instanceof Claim.Acquired) {
-				written(request, parameters);
+				written(request);
 			}
 			return claim;
 		}
@@ -152,7 +152,7 @@ final class JdbcClaims {
 					if (!leased) {
 						found.forEach((id, claim) -> {
 							if (claim instanceof Claim.Acquired) {
-								written(Objects.requireNonNull(open.get(id)), parameters);
+								written(Objects.requireNonNull(open.get(id)));
 							}
 						});
 					}
@@ -170,7 +170,7 @@ final class JdbcClaims {
 	}
 
 	private static Parameters parameters(List<ClaimRequest> requests, boolean leased) {
-		return leased ? Parameters.of(requests) : Parameters.of(requests).inTransaction();
+		return leased ? Parameters.of(requests) : Parameters.of(requests).ended("C");
 	}
 
 	// A record that another transaction has changed in the meantime has the outcome R.
@@ -220,10 +220,10 @@ final class JdbcClaims {
 		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
 	}
 
-	private void written(ClaimRequest request, Parameters parameters) {
+	private void written(ClaimRequest request) {
 		if (this.sql.has(Name.WRITTEN)) {
 			UUID id = request.key().id();
-			Parameters written = Parameters.of("id", id).with("token", parameters.mark());
+			Parameters written = Parameters.of("id", id).with("token", request.token());
 			FirstWrite.remember(this, id, (connection) -> this.sql.get(Name.WRITTEN).update(connection, written) > 0);
 		}
 	}

@@ -277,13 +277,13 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Settlement noteFailure(ClaimRequest claim, Failure failure) {
-		return noteFailures(List.of(claim), failure).get(0);
+	public List<Settlement> noteFailures(List<ClaimRequest> requests, Failure failure) {
+		return this.settlements.noteFailures(requests, failure);
 	}
 
 	@Override
-	public List<Settlement> noteFailures(List<ClaimRequest> requests, Failure failure) {
-		return this.settlements.noteFailures(requests, failure);
+	public void undoAll(List<ClaimRequest> claims) {
+		this.settlements.settleAll(Name.UNDO_ALL, claims, Parameters.owned(claims));
 	}
 
 	@Override

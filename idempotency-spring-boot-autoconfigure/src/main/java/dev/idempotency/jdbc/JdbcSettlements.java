@@ -86,11 +86,7 @@ record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 
 	private List<Settlement> noteFailures(SqlStatement statement, SqlStatement single, List<ClaimRequest> claims,
 			Failure failure) {
-		Parameters parameters = Parameters.of(claims)
-			.failed(failure)
-			.with("state", "F")
-			.without("token")
-			.without("lease");
+		Parameters parameters = Parameters.of(claims).failed(failure).ended("F");
 		try {
 			Set<UUID> noted = new HashSet<>();
 			this.executor.autonomous(this.timeout,

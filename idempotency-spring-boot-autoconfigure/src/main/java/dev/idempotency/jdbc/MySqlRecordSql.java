@@ -10,8 +10,7 @@ package dev.idempotency.jdbc;
  * The database evaluates the assignments of {@code ON DUPLICATE KEY UPDATE} one after the
  * other, with the values that the earlier ones have set. {@code token} is therefore set
  * after the columns that depend on the old state, and shows those after it whether the
- * record is taken over. A claim in a transaction has a mark of its own as its token, by
- * which the transaction recognizes it.
+ * record is taken over.
  * <p>
  * The time is the start of the statement in UTC: a little early after a wait for a lock,
  * so that no claim is taken over too soon.
@@ -24,16 +23,16 @@ final class MySqlRecordSql extends RecordSql {
 	private static final String FREE_WITHOUT_VERSION = "(decided_version IS NULL AND " + FREE.formatted("", "NULL", NOW)
 			+ ")";
 
-	private static final String OWN = "(state = 'P' AND token <=> VALUES(token))";
+	private static final String OWN = "(state = VALUES(state) AND token <=> VALUES(token))";
 
-	// The owner of a completed claim may repeat its claim.
+	// The owner of a completed claim may repeat its claim, or note a failure.
 	private static final String TAKEN = """
 			(token <=> VALUES(token)
-			      AND NOT (VALUES(state) = 'P' AND state = 'C' AND expires_at > UTC_TIMESTAMP(6)
+			      AND NOT (VALUES(state) <> 'C' AND state = 'C' AND expires_at > UTC_TIMESTAMP(6)
 			        AND (VALUES(version) IS NULL OR COALESCE(decided_version >= VALUES(version), FALSE))))""";
 
 	private static final String ROW = """
-			:id, :scope, :key, :state, :fence, :attempt, COALESCE(:token, :mark), :fingerprint,
+			:id, :scope, :key, :state, :fence, :attempt, :token, :fingerprint,
 			  UTC_TIMESTAMP(6) + INTERVAL :lease * 1000 MICROSECOND, UTC_TIMESTAMP(6),
 			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND, IF(:state = 'C', UTC_TIMESTAMP(6), NULL),
 			  :version, IF(:state = 'C', :version, NULL), :error_type, :error_message""";
@@ -127,7 +126,7 @@ final class MySqlRecordSql extends RecordSql {
 	private void addClaims(MySqlLimit shortLimit) {
 		String free = FREE.formatted("r.", ":version", NOW);
 		String insert = INSERT_ONE.formatted(this.table);
-		String answer = takenOver("token = COALESCE(:token, :mark)", FREE.formatted("", ":version", NOW));
+		String answer = takenOver("token = :token", FREE.formatted("", ":version", NOW));
 		add(Name.CLAIM, this.limit.answered(insert + TAKE_OVER, answer, answer,
 				this.table + " WHERE id = :id LOCK IN SHARE MODE"));
 		add(Name.CLAIM_ALL, claimAll(this.limit));
@@ -138,7 +137,7 @@ final class MySqlRecordSql extends RecordSql {
 		// The driver of MariaDB logs a warning for each duplicate key.
 		add(Name.INSERT,
 				this.mariaDb ? this.limit
-					.statement(insert + " ON DUPLICATE KEY UPDATE id = VALUES(id) RETURNING token = :mark")
+					.statement(insert + " ON DUPLICATE KEY UPDATE id = VALUES(id) RETURNING token = :token")
 					.telling() : this.limit.statement(insert));
 		String restore = insert + RESTORE;
 		String own = "state = 'P' AND token = :token";
@@ -154,22 +153,23 @@ final class MySqlRecordSql extends RecordSql {
 		String owned = " WHERE id = :id AND token = :token AND state = 'P'";
 		add(Name.COMPLETE, this.limit.statement("UPDATE " + this.table + " SET " + COMPLETE + ":result" + owned)
 			.confirmedBy(find("token = :token AND state = 'C'")));
-		addSettlement(Name.COMPLETE_ALL, "'C'", COMPLETE + "FROM_BASE64(k_result)", "id", "token", "result");
-		addSettlement(Name.FAIL_ALL, "'F'", FAIL, "id", "token");
-		addSettlement(Name.RELEASE_ALL, "'F'", RELEASE, "id", "token");
-		addSettlement(Name.RENEW_ALL, "'P'", RENEW, "id", "token", "lease");
+		addSettlement(Name.COMPLETE_ALL, "'P'", "'C'", COMPLETE + "FROM_BASE64(k_result)", "id", "token", "result");
+		addSettlement(Name.FAIL_ALL, "'P'", "'F'", FAIL, "id", "token");
+		addSettlement(Name.RELEASE_ALL, "'P'", "'F'", RELEASE, "id", "token");
+		addSettlement(Name.UNDO_ALL, "'C'", "'F'", UNDO, "id", "token");
+		addSettlement(Name.RENEW_ALL, "'P'", "'P'", RENEW, "id", "token", "lease");
 	}
 
 	// The second statement skips records that are locked.
-	private void addSettlement(Name name, String state, String changes, String... columns) {
+	private void addSettlement(Name name, String from, String to, String changes, String... columns) {
 		String rows = MySqlTypes.rows(columns);
 		String claims = (rows + " " + BY_ID + " AND token = UNHEX(k_token)").formatted(this.table);
-		SqlStatement settled = statement("SELECT token FROM " + claims + " WHERE state = " + state);
-		String free = ("UPDATE (SELECT r.id AS held FROM " + IDS + " AND token = UNHEX(k_token) WHERE state = 'P' "
-				+ this.locking + " SKIP LOCKED) h STRAIGHT_JOIN " + rows + " ON UNHEX(k_id) = held STRAIGHT_JOIN %1$s"
-				+ " r FORCE INDEX (PRIMARY) ON r.id = held SET ")
-			.formatted(this.table) + changes + " WHERE state = 'P'";
-		add(name, this.limit.statement("UPDATE " + claims + " SET " + changes + " WHERE state = 'P'")
+		SqlStatement settled = statement("SELECT token FROM " + claims + " WHERE state = " + to);
+		String free = ("UPDATE (SELECT r.id AS held FROM " + IDS + " AND token = UNHEX(k_token) WHERE state = " + from
+				+ " " + this.locking + " SKIP LOCKED) h STRAIGHT_JOIN " + rows
+				+ " ON UNHEX(k_id) = held STRAIGHT_JOIN %1$s" + " r FORCE INDEX (PRIMARY) ON r.id = held SET ")
+			.formatted(this.table) + changes + " WHERE state = " + from;
+		add(name, this.limit.statement("UPDATE " + claims + " SET " + changes + " WHERE state = " + from)
 			.confirmedBy(settled), this.limit.statement(free).answeredBy(settled));
 	}
 
@@ -192,8 +192,8 @@ final class MySqlRecordSql extends RecordSql {
 	private SqlStatement claimAll(MySqlLimit limit) {
 		return limit.answered(INSERT_ALL.formatted(this.table) + TAKE_OVER,
 				// RETURNING knows only the columns of the table.
-				"id, " + takenOver("(token = :mark OR LOCATE(token, :tokens) > 0)", FREE_WITHOUT_VERSION),
-				"r.id, " + takenOver("token = COALESCE(UNHEX(k_token), :mark)", FREE.formatted("", "k_version", NOW)),
+				"id, " + takenOver("LOCATE(token, :tokens) > 0", FREE_WITHOUT_VERSION),
+				"r.id, " + takenOver("token = UNHEX(k_token)", FREE.formatted("", "k_version", NOW)),
 				MySqlTypes.rows("id", "token", "version") + " " + BY_ID.formatted(this.table) + " FOR SHARE OF r");
 	}
 

@@ -33,9 +33,6 @@ final class MySqlTypes implements ValueTypes {
 	// The name of the parameter that contains all arrays.
 	static final String ROWS = "rows";
 
-	// The name of a parameter that is unique to a call.
-	static final String MARK = "mark";
-
 	// The name of the parameter that contains the bytes of all tokens, one after
 	// the other.
 	static final String TOKENS = "tokens";
@@ -66,7 +63,7 @@ final class MySqlTypes implements ValueTypes {
 		if (parameters.isArray(name)) {
 			return array(parameters.elements(name));
 		}
-		Object value = MARK.equals(name) ? parameters.mark() : parameters.value(name, connection);
+		Object value = parameters.value(name, connection);
 		if (value instanceof UUID id) {
 			return bytes(id);
 		}

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.function.Function;
 
 import org.jspecify.annotations.Nullable;
@@ -23,8 +22,6 @@ import dev.idempotency.store.Failure;
 final class Parameters {
 
 	private final Map<String, @Nullable Object> values = new HashMap<>();
-
-	private @Nullable UUID mark;
 
 	static Parameters none() {
 		return new Parameters();
@@ -85,16 +82,16 @@ final class Parameters {
 		return with(name, "bytea", rows.stream().map(element).toArray(byte[][]::new));
 	}
 
-	// A claim in a transaction has neither a token nor a lease.
-	Parameters inTransaction() {
-		return with("state", "C").without("token").without("lease");
+	// Write records that have ended: they have no lease.
+	Parameters ended(String state) {
+		return with("state", state).without("lease");
 	}
 
 	Parameters failed(Failure failure) {
 		return with("error_type", failure.type()).with("error_message", failure.message());
 	}
 
-	Parameters without(String name) {
+	private Parameters without(String name) {
 		return (this.values.get(name) instanceof ArrayValue array)
 				? with(name, array.type(), new Object[array.elements().length]) : with(name, null);
 	}
@@ -103,17 +100,6 @@ final class Parameters {
 		Object value = this.values.get(name);
 		Assert.state(value != null || this.values.containsKey(name), () -> "The parameter '" + name + "' is missing");
 		return (value instanceof ArrayValue array) ? connection.createArrayOf(array.type(), array.elements()) : value;
-	}
-
-	// A value that no other parameters have, by which a call recognizes what it
-	// has written.
-	UUID mark() {
-		UUID unique = this.mark;
-		if (unique == null) {
-			unique = UUID.randomUUID();
-			this.mark = unique;
-		}
-		return unique;
 	}
 
 	Map<String, @Nullable Object[]> arrays() {

@@ -10,7 +10,7 @@ import java.time.Duration;
 final class PartitionedRecordSql extends PostgresRecordSql {
 
 	private static final String INSERT = """
-			SELECT 1 FROM %1$s_claim('%2$s', :id::uuid, :scope::text, :key::text, 'C', NULL, :fingerprint::bytea, NULL,
+			SELECT 1 FROM %1$s_claim('%2$s', :id::uuid, :scope::text, :key::text, 'C', :token::uuid, :fingerprint::bytea, NULL,
 			  :retention::bigint, :version::bigint, true)
 			WHERE outcome = 'A'""";
 

@@ -57,7 +57,7 @@ class PostgresRecordSql extends StandardRecordSql {
 
 	// Reads the records of the keys that a statement has not acquired, and no others.
 	private static final String TAKEN = taken(
-			"SELECT id, token, version FROM i WHERE id NOT IN (SELECT id FROM got)" + FEW, NOW, LEFT);
+			"SELECT id, token, state, version FROM i WHERE id NOT IN (SELECT id FROM got)" + FEW, NOW, LEFT);
 
 	// It restores the session's lock_timeout after all rows have been written:
 	// RETURNING would restore it at the first one.
@@ -138,6 +138,7 @@ class PostgresRecordSql extends StandardRecordSql {
 		addHeld(Name.COMPLETE_ALL, "'P', 'C'", COMPLETION.formatted(NOW, "held.result"), "id", "token", "result");
 		addHeld(Name.FAIL_ALL, "'P', 'F'", FAILURE, "id", "token");
 		addHeld(Name.RELEASE_ALL, "'P', 'F'", RELEASE, "id", "token");
+		addHeld(Name.UNDO_ALL, "'C'", UNDO, "id", "token");
 		addHeld(Name.RENEW_ALL, "'P'", RENEWAL, "id", "token", "lease");
 		add(Name.STORE_RESULTS, STORE_RESULTS.formatted(table));
 		add(Name.ESTIMATE, ESTIMATE);
@@ -164,7 +165,7 @@ class PostgresRecordSql extends StandardRecordSql {
 		sql.add(Name.CLAIM_KNOWN, claim);
 		sql.add(Name.COMPLETE_AND_CLAIM,
 				sql.statement(COMPLETE_AND_CLAIM.formatted(table, aheadWait)).limitedBy(limit));
-		sql.add(Name.READ, taken(RequestSql.one("id", "token", "version"), NOW, LEFT).formatted(table));
+		sql.add(Name.READ, taken(RequestSql.one("id", "token", "state", "version"), NOW, LEFT).formatted(table));
 		sql.add(Name.INSERT_ALL,
 				(REQUESTS + "got AS (" + INSERT + "i ORDER BY id" + UNLESS_KNOWN + ACQUIRED_ALL + TAKEN)
 					.formatted(table, sql.batchWait));

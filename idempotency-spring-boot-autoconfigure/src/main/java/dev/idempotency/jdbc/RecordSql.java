@@ -87,6 +87,11 @@ class RecordSql {
 
 	static final String EVICTABLE = "id = :id AND (state <> 'P' OR lease_until <= %2$s OR :force)";
 
+	// Without the token, a failure that is noted next is not its repetition.
+	static final String UNDO = """
+			state = 'F', token = NULL, attempt = attempt - 1, completed_at = NULL,
+			  decided_version = COALESCE(version - 1, decided_version)""";
+
 	private final Map<Name, List<SqlStatement>> statements = new EnumMap<>(Name.class);
 
 	private final ValueTypes types;
@@ -213,6 +218,10 @@ class RecordSql {
 		// for each key if a concurrent transaction makes the first one fail.
 		NOTE_FAILURES,
 
+		// Undoes completions of claims in a transaction. A second statement as for
+		// COMPLETE_ALL.
+		UNDO_ALL,
+
 		// Stores a result in a record of the current transaction.
 		// Parameter 'result'.
 		STORE_RESULT,
@@ -221,7 +230,7 @@ class RecordSql {
 		STORE_RESULTS,
 
 		// Finds a record that the current transaction has written. Parameters 'id'
-		// and 'token', the mark. Absent if the database does not roll back a whole
+		// and 'token'. Absent if the database does not roll back a whole
 		// transaction after an error of one statement.
 		WRITTEN,
 

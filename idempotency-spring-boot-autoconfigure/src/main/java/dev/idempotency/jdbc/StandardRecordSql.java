@@ -37,7 +37,8 @@ class StandardRecordSql extends RecordSql {
 
 	StandardRecordSql(TableName table, String now, String left) {
 		super(table, now, "\"key\"", "character varying", ValueTypes.STANDARD);
-		String requested = "(" + RequestSql.one("id", "token", "version") + ") i JOIN " + table + " r ON r.id = i.id";
+		String requested = "(" + RequestSql.one("id", "token", "state", "version") + ") i JOIN " + table
+				+ " r ON r.id = i.id";
 		add(Name.LOOK_UP, LOOK_UP.formatted(free("i", now), own("i"), left, requested));
 		add(Name.COMPLETE, COMPLETE.formatted(table, COMPLETION.formatted(now, ":result")));
 		add(Name.KNOWN, "SELECT id FROM %1$s WHERE id = ANY(CAST(:id AS uuid ARRAY))".formatted(table));
@@ -49,9 +50,8 @@ class StandardRecordSql extends RecordSql {
 		return FREE.formatted("r.", request + ".version", now);
 	}
 
-	// The token of a claim in a transaction is null and never matches.
 	private static String own(String request) {
-		return "((r.state = 'P' AND r.token = %s.token) IS TRUE)".formatted(request);
+		return "((r.state = %1$s.state AND r.token = %1$s.token) IS TRUE)".formatted(request);
 	}
 
 	static String claimable(String request, String now) {

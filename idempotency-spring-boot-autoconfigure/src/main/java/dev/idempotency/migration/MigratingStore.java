@@ -274,13 +274,13 @@ public class MigratingStore implements IdempotencyStore {
 		}
 
 		@Override
-		public Settlement noteFailure(ClaimRequest claim, Failure failure) {
-			return this.target.noteFailure(claim, failure);
+		public List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
+			return this.target.noteFailures(claims, failure);
 		}
 
 		@Override
-		public List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
-			return this.target.noteFailures(claims, failure);
+		public void undoAll(List<ClaimRequest> claims) {
+			this.target.undoAll(claims);
 		}
 
 	}

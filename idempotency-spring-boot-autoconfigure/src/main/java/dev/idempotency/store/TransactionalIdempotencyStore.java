@@ -76,15 +76,6 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
-	 * Record that the handler failed, in a separate transaction, after the transaction of
-	 * the handler has been rolled back. A record that is not claimable stays as it is.
-	 * @param claim the request that had acquired the key
-	 * @param failure the failure
-	 * @return {@link Settlement#LOST} if another owner has the key now
-	 */
-	Settlement noteFailure(ClaimRequest claim, Failure failure);
-
-	/**
 	 * Insert completed records for several keys into the current transaction, and answer
 	 * for existing records that are not free, in one round trip if the store can. Most
 	 * keys of a batch are new, and an insert is cheaper than a claim.
@@ -130,15 +121,25 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
-	 * Record that the handler of several operations failed, each as {@link #noteFailure}
-	 * does, in one round trip if the store can.
+	 * Record that the handler of operations failed, in a separate transaction, after the
+	 * transaction of the handler has been rolled back. A record that is not claimable
+	 * stays as it is.
 	 * @param claims the requests that had acquired the keys, each key at most once
 	 * @param failure the failure
-	 * @return for each, in their order, {@link Settlement#LOST} if another owner has the
-	 * key now
+	 * @return for each, in their order, {@link Settlement#LOST} if the key is completed
+	 * or has another owner now
 	 */
-	default List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
-		return claims.stream().map((claim) -> noteFailure(claim, failure)).toList();
-	}
+	List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure);
+
+	/**
+	 * Undo completions, in a separate transaction, after a handler that did not complete
+	 * has ended its transaction itself: by a commit of its connection, or by a statement
+	 * with which the database commits. The keys may be claimed again at once, and no
+	 * attempt is counted. The effects of a version may have been committed in part, so
+	 * lower versions stay excluded. Only records that the requests themselves have
+	 * completed are changed.
+	 * @param claims the requests that had acquired the keys, each key at most once
+	 */
+	void undoAll(List<ClaimRequest> claims);
 
 }

@@ -126,16 +126,16 @@ final class AsyncSettlements implements AutoCloseable {
 		}
 	}
 
-	// Settle claims whose transaction has ended. Their leases are renewed until the
+	// Settle operations whose transaction has ended. Their leases are renewed until the
 	// settlement is recorded. If one of their keys is claimed again in this process
 	// before that, it is settled first.
-	void settle(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
-		if (claims.isEmpty()) {
+	void settle(List<IdempotentOperation> operations, boolean completed, Runnable settlement) {
+		if (operations.isEmpty()) {
 			settlement.run();
 			return;
 		}
-		Runnable once = this.settlements.queue(claims, completed, settlement);
-		execute(once, once, claims.get(0).operation());
+		Runnable once = this.settlements.queue(operations, completed, settlement);
+		execute(once, once, operations.get(0));
 	}
 
 	private void execute(Runnable settlement, Runnable late, IdempotentOperation operation) {

@@ -22,7 +22,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.Failure;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchPlan.Item;
@@ -280,10 +279,6 @@ final class BatchRun<T> {
 
 	byte @Nullable [] write(int index, @Nullable T value) {
 		return this.engine.results().write(this.plan.item(index).operation(), value, this.codec);
-	}
-
-	Failure failure(Throwable error) {
-		return this.engine.results().failure(error);
 	}
 
 	Object subject(List<Integer> items) {

@@ -111,7 +111,7 @@ final class ClaimsAhead implements AutoCloseable {
 		try {
 			// A delivery of the key on another thread waits for the release.
 			this.settlements
-				.queue(List.of(claim), false,
+				.queue(List.of(claimed.operation()), false,
 						() -> this.settlements.settle(StoreCall.RELEASE, claimed.operation(), List.of(claim)))
 				.run();
 		}

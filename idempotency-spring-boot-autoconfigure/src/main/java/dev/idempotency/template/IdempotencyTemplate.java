@@ -91,7 +91,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.leased = new LeasedProtocol(this.engine, this.settlements, this.asynchronous);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(this.engine, transactionalStore, manager) : null;
+				? new TransactionalProtocol(this.engine, transactionalStore, manager, this.settlements,
+						this.asynchronous)
+				: null;
 		this.admin = new IdempotencyAdmin(this.engine, this.settlements);
 	}
 
@@ -511,9 +513,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Override
 	public void close() {
-		if (this.transactional != null) {
-			this.transactional.close();
-		}
 		this.asynchronous.close();
 		this.claimsAhead.close();
 		this.settlements.close();

@@ -297,13 +297,21 @@ final class Settlements implements AutoCloseable {
 
 	// Queue a settlement that another thread runs soon. The next delivery of one of
 	// the keys runs it first, or waits for it.
-	Runnable queue(List<OwnedClaim> claims, boolean completed, Runnable settlement) {
+	Runnable queue(List<IdempotentOperation> operations, boolean completed, Runnable settlement) {
 		Queued entry = new Queued(new FutureTask<>(settlement, null), completed);
-		claims.forEach((claim) -> this.queued.put(claim.operation().key(), entry));
+		operations.forEach((operation) -> this.queued.put(operation.key(), entry));
 		return () -> {
 			entry.task().run();
-			claims.forEach((claim) -> this.queued.remove(claim.operation().key(), entry));
+			operations.forEach((operation) -> this.queued.remove(operation.key(), entry));
 		};
+	}
+
+	// Wait for a settlement without a second connection of this thread.
+	void awaitQueued(IdempotencyKey key) {
+		Queued entry = this.queued.get(key);
+		if (entry != null) {
+			await(key, entry);
+		}
 	}
 
 	private void settleQueued(IdempotencyKey key, Runnable whenStarted) {
@@ -316,6 +324,10 @@ final class Settlements implements AutoCloseable {
 		}
 		// The claim that follows needs a connection too, so this thread may wait for one.
 		entry.task().run();
+		await(key, entry);
+	}
+
+	private void await(IdempotencyKey key, Queued entry) {
 		try {
 			entry.task().get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
 			this.queued.remove(key, entry);

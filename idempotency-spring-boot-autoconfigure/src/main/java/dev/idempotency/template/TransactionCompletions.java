@@ -143,7 +143,7 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	// If it waited for another one, all threads of an exhausted
 	// pool would wait for each other until their leases expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
-		this.settlements.settle(claims(completions), committed,
+		this.settlements.settle(claims(completions).stream().map(OwnedClaim::operation).toList(), committed,
 				() -> completions.forEach((one) -> end(one, committed)));
 	}
 

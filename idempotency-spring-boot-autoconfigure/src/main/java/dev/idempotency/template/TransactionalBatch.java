@@ -18,9 +18,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Completion;
-import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -105,6 +103,7 @@ final class TransactionalBatch<T> {
 	}
 
 	private TransactionStatus claim(List<Integer> unanswered) {
+		this.requests.clear();
 		Object subject = this.run.subject(this.plan.due());
 		if (unanswered.isEmpty()) {
 			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
@@ -116,7 +115,6 @@ final class TransactionalBatch<T> {
 			this.engine.calls().releasePermission();
 			throw new IllegalStateException(JOINED);
 		}
-		this.requests.clear();
 		List<Integer> positioned = new ArrayList<>();
 		for (int index : unanswered) {
 			IdempotentOperation operation = this.plan.item(index).operation();
@@ -207,7 +205,7 @@ final class TransactionalBatch<T> {
 			}
 		}
 		catch (Throwable ex) {
-			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
+			boolean inDoubt = Transactions.isInDoubt(transaction);
 			this.transactions.rollback(transaction, ex);
 			return failed(due, ex, inDoubt);
 		}
@@ -287,6 +285,9 @@ final class TransactionalBatch<T> {
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
 		T declined = this.run.declined(due, error);
+		if (!inDoubt && (declined != null || !Invocation.isFailure(error)) && !this.requests.isEmpty()) {
+			this.transactions.undo(this.run.subject(due), this.requests.values(), error);
+		}
 		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
 				: handleFailure(due, error, inDoubt);
 	}
@@ -328,7 +329,6 @@ final class TransactionalBatch<T> {
 			}
 		}
 		catch (OperationBlockedException ex) {
-			ex.addSuppressed(error);
 			this.plan.undone(due, ex);
 			return false;
 		}
@@ -340,18 +340,16 @@ final class TransactionalBatch<T> {
 	private void noteFailures(List<Integer> claimed, Throwable error, boolean inDoubt) {
 		List<Integer> positioned = claimed.stream().filter(this::isPositioned).toList();
 		this.offsets.requireNotRaised(this.run, positioned, error, inDoubt);
-		List<Integer> failed = claimed.stream().filter((index) -> !isPositioned(index)).toList();
-		if (failed.isEmpty()) {
-			return;
+		List<ClaimRequest> failed = claimed.stream()
+			.filter((index) -> !isPositioned(index))
+			.map(this::request)
+			.toList();
+		Object subject = this.run.subject(claimed);
+		if (!failed.isEmpty()) {
+			this.transactions.noteFailure(subject, failed, this.requests.values(), error, inDoubt);
 		}
-		Failure failure = this.run.failure(error);
-		List<ClaimRequest> claims = failed.stream().map(this::request).toList();
-		for (List<ClaimRequest> part : StoreCalls.parts(claims)) {
-			List<Settlement> noted = this.engine.calls()
-				.settle(StoreCall.FAIL, this.run.subject(failed), () -> this.store.noteFailures(part, failure));
-			if (noted.contains(Settlement.LOST)) {
-				throw Transactions.lost(inDoubt, this.run.subject(failed), error);
-			}
+		else if (!inDoubt && !this.requests.isEmpty()) {
+			this.transactions.undo(subject, this.requests.values(), error);
 		}
 	}
 

@@ -1,8 +1,7 @@
 package dev.idempotency.template;
 
+import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -15,10 +14,8 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.Threads;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
@@ -36,18 +33,15 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * stored together or not at all;</li>
  * <li>if the handler or the commit failed, roll back and note the failure in a separate
  * transaction. If that fails too, the database is down, and the record is redelivered. If
- * the record is found completed, the commit had succeeded.</li>
+ * the record is found completed, the commit had succeeded, or the handler has committed
+ * the transaction itself: then the completion is undone.</li>
  * </ol>
  * {@link TransactionalBatch} is the same protocol for a batch. An operation that is
  * recognized by its offset has a mark instead of a record, see {@link OffsetClaims}.
  */
-final class TransactionalProtocol implements AutoCloseable {
+final class TransactionalProtocol {
 
 	private static final Log logger = LogFactory.getLog(TransactionalProtocol.class);
-
-	private static final int MAX_FAILURE_NOTES = 1000;
-
-	private static final long LAST_WAIT_SECONDS = 5;
 
 	private final Engine engine;
 
@@ -59,17 +53,19 @@ final class TransactionalProtocol implements AutoCloseable {
 
 	private final OffsetClaims offsets;
 
-	// Drops the failure notes that do not fit into its queue.
-	private final ThreadPoolExecutor failureNotes;
+	private final Settlements settlements;
 
-	TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
+	private final AsyncSettlements asynchronous;
+
+	TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager,
+			Settlements settlements, AsyncSettlements asynchronous) {
 		this.engine = engine;
 		this.calls = engine.calls();
 		this.store = store;
-		this.transactions = new Transactions(engine.calls(), store, manager);
+		this.transactions = new Transactions(engine, store, manager);
 		this.offsets = new OffsetClaims(store.offsetMarks().orElse(null), engine.calls());
-		this.failureNotes = Threads.pool(Threads.named("failure-notes"), 1, MAX_FAILURE_NOTES);
-		this.failureNotes.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+		this.settlements = settlements;
+		this.asynchronous = asynchronous;
 	}
 
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -80,6 +76,8 @@ final class TransactionalProtocol implements AutoCloseable {
 		}
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
+		// A claim in an earlier transaction of the caller may have to be undone first.
+		this.settlements.awaitQueued(operation.key());
 		TransactionStatus transaction = this.transactions.beginFirst(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		// A key with versions has a record as a rule.
@@ -152,11 +150,9 @@ final class TransactionalProtocol implements AutoCloseable {
 			}
 		}
 		catch (Throwable ex) {
-			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
+			boolean inDoubt = Transactions.isInDoubt(transaction);
 			this.transactions.rollback(transaction, ex);
-			if (Invocation.isFailure(ex)) {
-				failed(operation, request, mark, ex, transaction.isNewTransaction(), inDoubt);
-			}
+			failed(operation, request, mark, ex, transaction.isNewTransaction(), inDoubt);
 			throw ex;
 		}
 		if (withoutEffect) {
@@ -195,71 +191,65 @@ final class TransactionalProtocol implements AutoCloseable {
 
 	private void failed(IdempotentOperation operation, @Nullable ClaimRequest request, @Nullable OffsetMark mark,
 			Throwable error, boolean own, boolean inDoubt) {
-		if (request != null && own) {
-			noteFailure(operation, request, error, inDoubt);
+		boolean isFailure = Invocation.isFailure(error);
+		if (request != null && !own) {
+			undoAfterRollback(operation, request, isFailure ? error : null);
 		}
-		else if (request != null) {
-			noteFailureAfterRollback(operation, request, error);
+		else if (request != null && isFailure) {
+			this.transactions.noteFailure(operation, List.of(request), List.of(request), error, inDoubt);
 		}
-		else if (mark != null && own) {
+		else if (request != null && !inDoubt) {
+			this.transactions.undo(operation, List.of(request), error);
+		}
+		else if (mark != null && own && isFailure) {
 			this.offsets.requireNotRaised(mark, operation, error, inDoubt);
 		}
-	}
-
-	private void noteFailure(IdempotentOperation operation, ClaimRequest request, Throwable error, boolean inDoubt) {
-		Failure failure = this.engine.results().failure(error);
-		try {
-			Settlement noted = this.calls.settle(StoreCall.FAIL, operation,
-					() -> this.store.noteFailure(request, failure));
-			if (noted == Settlement.SETTLED) {
-				return;
-			}
-		}
-		catch (OperationBlockedException ex) {
-			ex.addSuppressed(error);
-			throw ex;
-		}
-		throw Transactions.lost(inDoubt, operation, error);
 	}
 
 	// The transaction of the caller still holds its connection and its lock on the
 	// record, also in afterCompletion. A note on this thread would wait for a second
 	// connection, and with a pool of one connection forever.
-	private void noteFailureAfterRollback(IdempotentOperation operation, ClaimRequest request, Throwable error) {
+	private void undoAfterRollback(IdempotentOperation operation, ClaimRequest request, @Nullable Throwable failure) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
-		Failure failure = this.engine.results().failure(error);
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			private boolean inDoubt;
+
+			@Override
+			public void beforeCommit(boolean readOnly) {
+				this.inDoubt = true;
+			}
 
 			@Override
 			public void afterCompletion(int status) {
-				if (status == STATUS_ROLLED_BACK) {
-					noteFailureLater(operation, request, failure);
+				if (status == STATUS_ROLLED_BACK && (failure != null || !this.inDoubt)) {
+					TransactionalProtocol.this.asynchronous.settle(List.of(operation), false,
+							() -> undo(operation, request, failure, this.inDoubt));
 				}
 			}
 
 		});
 	}
 
-	// The note is information only: without it the key is free as well. It is dropped if
-	// the store is unavailable, or if it arrives after the next execution.
-	private void noteFailureLater(IdempotentOperation operation, ClaimRequest request, Failure failure) {
+	// It is dropped if the store is unavailable, or if it arrives after the next
+	// execution.
+	private void undo(IdempotentOperation operation, ClaimRequest request, @Nullable Throwable failure,
+			boolean inDoubt) {
 		try {
-			this.failureNotes.execute(() -> {
-				try {
-					if (this.calls.isPermitted()) {
-						this.calls.call(StoreCall.FAIL, operation, () -> this.store.noteFailure(request, failure));
-					}
-				}
-				catch (OperationBlockedException ex) {
-					logger.debug("A failure was not recorded; the key is free in any case: " + operation, ex);
-				}
-			});
+			if (!this.calls.isPermitted()) {
+				return;
+			}
+			if (failure != null) {
+				this.transactions.noteFailure(operation, List.of(request), List.of(request), failure, inDoubt);
+			}
+			else {
+				this.transactions.undo(operation, List.of(request), null);
+			}
 		}
-		catch (OutOfMemoryError ex) {
-			logger.warn("No thread could be started to record a failure of " + operation
-					+ ". The key is free in any case. Check the thread limit of the process", ex);
+		catch (OperationBlockedException ex) {
+			logger.debug("A failure was not recorded: " + operation, ex);
 		}
 	}
 
@@ -285,18 +275,6 @@ final class TransactionalProtocol implements AutoCloseable {
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
 		new TransactionalBatch<>(this.engine, this.store, this.transactions, run, boundary, this.offsets)
 			.execute(isProtected);
-	}
-
-	@Override
-	public void close() {
-		this.failureNotes.shutdown();
-		try {
-			this.failureNotes.awaitTermination(LAST_WAIT_SECONDS, TimeUnit.SECONDS);
-		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
-		this.failureNotes.shutdownNow();
 	}
 
 }

@@ -1,7 +1,10 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -19,8 +22,12 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationLostException;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.EndedTransactions;
+import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * Begins and ends the transactions of transactional mode. The store is unavailable when
@@ -32,6 +39,8 @@ final class Transactions {
 	// attempt may take as long as the timeout of the connection pool.
 	private static final Duration PAUSE = Duration.ofSeconds(5);
 
+	private final Engine engine;
+
 	private final StoreCalls calls;
 
 	private final TransactionalIdempotencyStore store;
@@ -42,14 +51,15 @@ final class Transactions {
 
 	private volatile @Nullable Long failedAt;
 
-	Transactions(StoreCalls calls, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
+	Transactions(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
 		if (manager instanceof AbstractPlatformTransactionManager spring
 				&& spring.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
 			throw new IdempotencyConfigurationException("The transaction manager of the idempotency store '"
 					+ store.name() + "' has no transaction synchronization, by which the library observes the end of a "
 					+ "transaction.", "Remove its setting SYNCHRONIZATION_NEVER.");
 		}
-		this.calls = calls;
+		this.engine = engine;
+		this.calls = engine.calls();
 		this.store = store;
 		this.manager = manager;
 		this.ended = EndedTransactions.of(manager);
@@ -128,6 +138,10 @@ final class Transactions {
 	// was joined.
 	void commit(TransactionStatus transaction) {
 		this.store.requireCommittable();
+		if (transaction.isNewTransaction() && transaction.isRollbackOnly()) {
+			throw new UnexpectedRollbackException(
+					"Transaction rolled back because it has been marked as rollback-only");
+		}
 		this.manager.commit(transaction);
 	}
 
@@ -193,9 +207,59 @@ final class Transactions {
 	}
 
 	// Whether the outcome of a failed transaction is unknown, because its commit was
-	// sent and answered with an error.
-	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
-		return transaction.isCompleted() && !(error instanceof UnexpectedRollbackException);
+	// sent and answered with an error, or because a callback after it failed.
+	static boolean isInDoubt(TransactionStatus transaction) {
+		return transaction.isCompleted();
+	}
+
+	// Note a failure for some of the claims of a transaction that was rolled back. If
+	// one of them is completed, the handler may have committed the transaction itself,
+	// with all its claims.
+	void noteFailure(Object subject, List<ClaimRequest> failed, Collection<ClaimRequest> claims, Throwable error,
+			boolean inDoubt) {
+		List<ClaimRequest> lost;
+		try {
+			lost = noteFailure(subject, failed, error);
+			if (!lost.isEmpty() && !inDoubt) {
+				undo(subject, claims, error);
+				lost = noteFailure(subject, lost, error);
+			}
+		}
+		catch (OperationBlockedException ex) {
+			ex.addSuppressed(error);
+			throw ex;
+		}
+		if (!lost.isEmpty()) {
+			throw lost(inDoubt, subject, error);
+		}
+	}
+
+	// Returns the claims that are not free.
+	private List<ClaimRequest> noteFailure(Object subject, List<ClaimRequest> claims, Throwable error) {
+		Failure failure = this.engine.results().failure(error);
+		List<Settlement> noted = StoreCalls.inParts(claims,
+				(part) -> this.calls.settle(StoreCall.FAIL, subject, () -> this.store.noteFailures(part, failure)));
+		return IntStream.range(0, claims.size())
+			.filter((i) -> noted.get(i) == Settlement.LOST)
+			.mapToObj(claims::get)
+			.toList();
+	}
+
+	// Undo the completions that a handler has committed itself, if it has. A duplicate
+	// may have added them to the cache.
+	void undo(Object subject, Collection<ClaimRequest> claims, @Nullable Throwable error) {
+		this.engine.cache().removeAll(claims.stream().map(ClaimRequest::key).toList());
+		try {
+			StoreCalls.inParts(List.copyOf(claims), (part) -> this.calls.settle(StoreCall.RELEASE, subject, () -> {
+				this.store.undoAll(part);
+				return List.of();
+			}));
+		}
+		catch (OperationBlockedException ex) {
+			if (error != null) {
+				error.addSuppressed(ex);
+			}
+		}
 	}
 
 	static OperationLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {

@@ -30,7 +30,6 @@ class CompletionTimeTests {
 		try (database) {
 			assertCleared(database, JdbcIdempotencyStore::claim);
 			assertCleared(database, (store, request) -> store.claimAll(List.of(request)));
-			assertCleared(database, (store, request) -> store.noteFailure(request, new Failure("x", "y")));
 			assertCleared(database, (store, request) -> store.noteFailures(List.of(request), new Failure("x", "y")));
 		}
 	}

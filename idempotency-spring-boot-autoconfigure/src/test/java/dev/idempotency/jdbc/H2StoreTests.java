@@ -185,7 +185,8 @@ class H2StoreTests {
 				this.database.store().completeAll(List.of(new Completion(second, null), new Completion(first, null))))
 			.containsExactly(Settlement.LOST, Settlement.SETTLED);
 		this.transactions.executeWithoutResult((status) -> {
-			assertThat(this.database.store().claimAllInTransaction(both, true))
+			assertThat(this.database.store()
+				.claimAllInTransaction(List.of(TestDatabase.request(this.key, "a"), second), true))
 				.containsExactly(new Claim.Completed(null), new Claim.Acquired(3, 2));
 			this.database.store().storeResults(List.of(new Completion(second, new byte[] { 2 })));
 		});

@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -44,7 +45,7 @@ class LockTimeoutTests {
 				Named.of("completion with claim",
 						(store, request) -> store.completeAndClaim(
 								new Completion(TestDatabase.request(TestDatabase.newKey()), null), request)),
-				Named.of("note", (store, request) -> store.noteFailure(request, new Failure("x", null))));
+				Named.of("note", (store, request) -> store.noteFailures(List.of(request), new Failure("x", null))));
 	}
 
 	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> callsInTransaction() {

@@ -49,13 +49,18 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
@@ -63,6 +68,7 @@ import dev.idempotency.testsupport.TextCodec;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
@@ -187,7 +193,6 @@ class MySqlStoreTests {
 			assertThat(counting.claim(stranger)).isInstanceOf(Claim.InProgress.class);
 			assertThat(counting.restore(owners.get(0), new Claim.Acquired(1, 1))).isEqualTo(Settlement.SETTLED);
 			assertThat(counting.restore(stranger, new Claim.Acquired(1, 1))).isEqualTo(Settlement.LOST);
-			assertThat(counting.noteFailure(stranger, FAILURE)).isEqualTo(Settlement.LOST);
 			assertThat(counting.noteFailures(List.of(stranger), FAILURE)).containsExactly(Settlement.LOST);
 			assertThat(counting.renewAll(mixed)).containsExactly(Settlement.SETTLED, Settlement.LOST,
 					Settlement.FORGOTTEN, Settlement.SETTLED);
@@ -203,7 +208,7 @@ class MySqlStoreTests {
 			assertThat(counting.claim(owners.get(1))).isInstanceOf(Claim.Acquired.class);
 		}
 		transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
-			assertThat(this.store.insert(owners.get(0))).isEmpty();
+			assertThat(this.store.insert(TestDatabase.request(owners.get(0).key()))).isEmpty();
 			assertThat(this.store.insert(unknown)).isPresent();
 		});
 	}
@@ -422,6 +427,33 @@ class MySqlStoreTests {
 			}));
 		assertThat(this.jdbc.queryForList("SELECT id FROM effect WHERE id < 10 AND value < 50", Integer.class))
 			.isEmpty();
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void operationAndBatchWhoseHandlerFailsAfterAnImplicitCommitRunAgain() {
+		IdempotencyTemplate template = new IdempotencyTemplate(this.store,
+				new Settings(new JdbcTransactionManager(this.pool), false, Observers.none()));
+		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+		assertThatIllegalStateException()
+			.isThrownBy(() -> template.execute(operation, new TextCodec(), this::truncateAndFail));
+		assertThat(this.store.find(this.key)).get()
+			.extracting(IdempotencyRecord::state, IdempotencyRecord::attempt, IdempotencyRecord::failure)
+			.containsExactly(State.FAILED, 1, new Failure("java.lang.IllegalStateException", "late"));
+		List<BatchItem> items = List.of(new BatchItem(operation, 0),
+				new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), 1));
+		assertThat(template.executeAll(items, new TextCodec(), (due) -> List.of(truncateAndFail())).failure())
+			.hasMessage("late");
+		BatchResult<String> repeated = template.executeAll(items, new TextCodec(), (due) -> List.of("one", "two"));
+		assertThat(repeated.results()).containsExactly(new IdempotentResult<>("one", false),
+				new IdempotentResult<>("two", false));
+		assertThat(this.store.find(this.key)).get().extracting(IdempotencyRecord::attempt).isEqualTo(3);
+	}
+
+	private String truncateAndFail() {
+		this.jdbc.execute("TRUNCATE TABLE effect");
+		throw new IllegalStateException("late");
 	}
 
 	@ParameterizedTest

@@ -77,7 +77,8 @@ class PartitionClaimTests {
 		assertThat(count(() -> store.claim(this.request))).isOne();
 		assertThat(count(() -> store.complete(this.request, null))).isOne();
 		assertThat(count(() -> assertThat(store.claim(this.request)).isInstanceOf(Claim.Completed.class))).isOne();
-		assertThat(count(() -> store.noteFailure(TestDatabase.request(TestDatabase.newKey()), FAILURE))).isOne();
+		assertThat(count(() -> store.noteFailures(List.of(TestDatabase.request(TestDatabase.newKey())), FAILURE)))
+			.isOne();
 		transactions.executeWithoutResult((status) -> {
 			assertThat(count(() -> store.insert(TestDatabase.request(TestDatabase.newKey())))).isOne();
 			assertThat(count(() -> store.claimInTransaction(TestDatabase.request(TestDatabase.newKey()), false)))
@@ -134,7 +135,7 @@ class PartitionClaimTests {
 			own.claim(this.request);
 			own.claim(TestDatabase.request(this.request.key()));
 			own.claimAll(this.requests);
-			own.noteFailure(TestDatabase.request(TestDatabase.newKey()), FAILURE);
+			own.noteFailures(List.of(TestDatabase.request(TestDatabase.newKey())), FAILURE);
 			assertThat(lockTimeout(session)).isEqualTo("7s");
 			new TransactionTemplate(new JdbcTransactionManager(session)).executeWithoutResult((status) -> {
 				own.insert(TestDatabase.request(TestDatabase.newKey()));

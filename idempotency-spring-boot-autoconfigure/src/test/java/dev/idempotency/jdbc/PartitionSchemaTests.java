@@ -113,8 +113,8 @@ class PartitionSchemaTests {
 		assertThat(store
 			.claimAll(List.of(TestDatabase.request(forgotten.key()), TestDatabase.request(TestDatabase.newKey()))))
 			.containsExactly(new Claim.Acquired(4, 3), new Claim.Acquired(1, 1));
-		assertThat(store.noteFailure(TestDatabase.request(TestDatabase.newKey()), new Failure("x", "y")))
-			.isEqualTo(Settlement.SETTLED);
+		assertThat(store.noteFailures(List.of(TestDatabase.request(TestDatabase.newKey())), new Failure("x", "y")))
+			.containsExactly(Settlement.SETTLED);
 		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult(
 				(status) -> assertThat(store.insert(TestDatabase.request(TestDatabase.newKey()))).isPresent());
 	}

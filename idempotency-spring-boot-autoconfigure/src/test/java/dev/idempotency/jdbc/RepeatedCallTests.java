@@ -63,7 +63,7 @@ class RepeatedCallTests {
 
 	@Test
 	void repeatedClaimKeepsItsAttempt() {
-		this.database.store().noteFailure(TestDatabase.request(this.key), new Failure("first", null));
+		this.database.store().noteFailures(List.of(TestDatabase.request(this.key)), new Failure("first", null));
 		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
 		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
 	}

@@ -1,6 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -68,7 +69,7 @@ class StoreUnavailableTests {
 				Named.of("fail", (store) -> store.fail(REQUEST, new Failure("x", null))),
 				Named.of("release", (store) -> store.release(REQUEST)),
 				Named.of("renew", (store) -> store.renew(REQUEST)),
-				Named.of("note", (store) -> store.noteFailure(REQUEST, new Failure("x", null))),
+				Named.of("note", (store) -> store.noteFailures(List.of(REQUEST), new Failure("x", null))),
 				Named.of("find", (store) -> store.find(REQUEST.key())), Named.of("ping", JdbcIdempotencyStore::ping));
 	}
 

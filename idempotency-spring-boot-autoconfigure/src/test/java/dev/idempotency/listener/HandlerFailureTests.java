@@ -8,15 +8,18 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.ContainerCustomizer;
@@ -66,6 +69,17 @@ class HandlerFailureTests {
 	@AfterAll
 	void stop() {
 		this.context.close();
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void recordWhoseHandlerHasCommittedItsTransactionIsRetriedUntilItSucceeds() {
+		Kafka.send(this.topic + "-transactional", "heals-committing", "heals-committing");
+		await().untilAsserted(() -> assertThat(handlers().attempts("heals-committing")).hasSizeGreaterThan(3));
+		assertThat(handlers().attempts("heals-committing")).containsExactly("1/1", "2/2", "3/3", "4/4");
+		await().untilAsserted(
+				() -> assertThat(record("heals-committing")).containsEntry("state", "C").containsEntry("attempt", 4));
 	}
 
 	@ParameterizedTest
@@ -146,6 +160,12 @@ class HandlerFailureTests {
 		void transactional(String value, @Header(KafkaHeaders.DELIVERY_ATTEMPT) int delivery) {
 			// Written before the failure, so that the rollback has to undo it.
 			this.jdbc.update("INSERT INTO effect VALUES (?)", value);
+			if (value.endsWith("committing")) {
+				this.jdbc.execute((ConnectionCallback<@Nullable Void>) (connection) -> {
+					connection.commit();
+					return null;
+				});
+			}
 			handle(value, delivery);
 		}
 

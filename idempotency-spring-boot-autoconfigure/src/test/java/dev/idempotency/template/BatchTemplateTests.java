@@ -15,7 +15,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.ConnectionHolder;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
@@ -28,6 +30,7 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
@@ -76,6 +79,66 @@ class BatchTemplateTests {
 		assertThat(BatchOf.text(batch.run("d a c b"))).isEqualTo("[d] [a] [c] [old b]");
 		assertThat(batch.runs()).hasSize(1);
 		assertThat(batch.effects()).containsExactly("-", "a", "c", "d");
+	}
+
+	private BatchResult<String> runCommitting(BatchOf batch, Exception error) {
+		AtomicInteger calls = new AtomicInteger();
+		return batch.run("a b5 c", (seen) -> {
+			if (calls.getAndIncrement() > 0) {
+				return null;
+			}
+			EffectOperation.commit(new JdbcTemplate(database.pool()));
+			return error;
+		});
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void itemsAroundAFailureRunAgainAlthoughTheHandlerHasCommitted(boolean isBlocked) {
+		BatchOf batch = batch(Mode.TRANSACTIONAL);
+		Exception blocked = isBlocked ? new OperationInProgressException("nested", Duration.ZERO) : null;
+		assertThat(BatchOf.text(runCommitting(batch, new IndexFailure(1, blocked)))).isEqualTo("a - -");
+		assertThat(batch.record("b")).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.FAILED, isBlocked ? 0 : 1);
+		assertThat(BatchOf.text(batch.run("b4 b5 c"))).isEqualTo("~ b5 c");
+		assertThat(batch.runs()).containsExactly("a b5 c", "a", "b5 c");
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void batchRunsAgainAlthoughItsHandlerHasCommitted(boolean isBlocked) {
+		BatchOf batch = batch(Mode.TRANSACTIONAL);
+		runCommitting(batch, isBlocked ? new OperationInProgressException("nested", Duration.ZERO)
+				: new IllegalStateException("late"));
+		assertThat(batch.record("a")).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.FAILED, isBlocked ? 0 : 1);
+		assertThat(BatchOf.text(batch.run("a b5 c"))).isEqualTo("a b5 c");
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void itemsAroundADeclinedOneRunAgainAlthoughTheHandlerHasCommitted() {
+		BatchOf batch = batch(Mode.TRANSACTIONAL);
+		runCommitting(batch, new IndexFailure(1, new OperationDeclinedException("closed")));
+		assertThat(batch.runs()).containsExactly("a b5 c", "a c");
+		assertThat(batch.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DECLINED, Outcome.PROCESSED);
+		assertThat(batch.run("a b5 c").results()).element(1)
+			.satisfies((replayed) -> assertThat(replayed.declineReason()).isEqualTo("closed"));
+	}
+
+	@Test
+	@Tag("promise-3")
+	void declinedItemStaysCompletedWhenAnItemWithoutAKeyFailsAfterIt() {
+		BatchOf batch = batch(Mode.TRANSACTIONAL);
+		batch.run("- b", (seen) -> seen.contains("b") ? new IndexFailure(1, new OperationDeclinedException("closed"))
+				: new IndexFailure(0));
+		assertThat(batch.runs()).containsExactly("- b", "-");
+		assertThat(batch.record("b").state()).isEqualTo(State.COMPLETED);
 	}
 
 	@Test

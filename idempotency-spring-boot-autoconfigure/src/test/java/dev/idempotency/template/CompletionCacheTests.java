@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -39,6 +41,7 @@ import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -127,6 +130,23 @@ class CompletionCacheTests {
 			}));
 		assertThatExceptionOfType(OperationInProgressException.class)
 			.isThrownBy(() -> run(this.template, operation(Mode.LEASED, null)));
+	}
+
+	// The handler has committed its transaction, and fails when a copy has found the key
+	// completed.
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void completionThatIsUndoneIsNotCached() {
+		assertThatIllegalStateException()
+			.isThrownBy(() -> this.template.execute(operation(Mode.TRANSACTIONAL, null), new TextCodec(), () -> {
+				EffectOperation.commit(new JdbcTemplate(database.pool()));
+				assertThat(CompletableFuture.supplyAsync(() -> run(this.template, operation(Mode.TRANSACTIONAL, null))))
+					.succeedsWithin(Duration.ofMinutes(1))
+					.matches(IdempotentResult::duplicate);
+				throw new IllegalStateException("late");
+			}));
+		assertThat(run(this.template, operation(Mode.TRANSACTIONAL, null)).duplicate()).isFalse();
 	}
 
 	@Test

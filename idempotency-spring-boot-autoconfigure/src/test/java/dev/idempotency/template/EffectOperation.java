@@ -6,7 +6,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import javax.sql.DataSource;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Named;
+import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -98,6 +100,17 @@ final class EffectOperation {
 
 	void writeEffect() {
 		this.jdbc.update("INSERT INTO effect VALUES (?)", this.value);
+	}
+
+	/**
+	 * Commit the transaction of the current thread, without its transaction manager.
+	 * @param jdbc the connection of the transaction
+	 */
+	static void commit(JdbcTemplate jdbc) {
+		jdbc.execute((ConnectionCallback<@Nullable Void>) (connection) -> {
+			connection.commit();
+			return null;
+		});
 	}
 
 	long effects() {

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -9,10 +10,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -32,6 +35,7 @@ import dev.idempotency.testsupport.TextCodec;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
@@ -152,6 +156,51 @@ class JoinedTransactionTests {
 		awaitFailureNote();
 		assertThat(database.record(this.key).failure())
 			.isEqualTo(new Failure("java.lang.IllegalStateException", "handler"));
+	}
+
+	// The next execution waits until the completion is undone.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-1")
+	void operationRunsAgainAfterTheRollbackOfTheCallerAlthoughItsHandlerHasCommitted(boolean isBlocked) {
+		RuntimeException error = isBlocked ? new OperationInProgressException("nested", Duration.ZERO)
+				: new IllegalStateException("handler");
+		assertThatThrownBy(() -> outer.executeWithoutResult((status) -> template
+			.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), ResultCodec.none(), () -> {
+				EffectOperation.commit(jdbc);
+				throw error;
+			}))).isSameAs(error);
+		outer.executeWithoutResult((status) -> assertThat(run().duplicate()).isFalse());
+		assertThat(effects()).isOne();
+		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
+			.containsExactly(State.COMPLETED, isBlocked ? 1 : 2);
+	}
+
+	// The caller catches the failure and commits, and the answer is lost.
+	@Test
+	@Tag("promise-3")
+	void completionIsNotUndoneIfTheOutcomeOfTheTransactionOfTheCallerIsUnknown() {
+		@SuppressWarnings("serial")
+		JdbcTransactionManager broken = new JdbcTransactionManager(database.pool()) {
+
+			@Override
+			protected void doCommit(DefaultTransactionStatus status) {
+				super.doCommit(status);
+				throw new DataAccessResourceFailureException("no answer");
+			}
+
+		};
+		broken.setGlobalRollbackOnParticipationFailure(false);
+		IdempotencyTemplate joining = new IdempotencyTemplate(database.store(),
+				new Settings(broken, false, Observers.none()));
+		assertThatExceptionOfType(DataAccessResourceFailureException.class)
+			.isThrownBy(() -> new TransactionTemplate(broken)
+				.executeWithoutResult((status) -> assertThatIllegalStateException().isThrownBy(() -> joining
+					.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), ResultCodec.none(), () -> {
+						throw new IllegalStateException("handler");
+					}))));
+		joining.close();
+		assertThat(run().duplicate()).isTrue();
 	}
 
 	@Test

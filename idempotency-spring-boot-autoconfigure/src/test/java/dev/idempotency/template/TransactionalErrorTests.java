@@ -14,10 +14,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionSystemException;
+import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -189,6 +192,25 @@ class TransactionalErrorTests {
 		assertThat(record().state()).isEqualTo(State.COMPLETED);
 	}
 
+	// The exception is that of another transaction.
+	@Test
+	@Tag("promise-3")
+	void completionIsNotUndoneWhenACallbackAfterTheCommitFails() {
+		assertThatExceptionOfType(OperationLostException.class)
+			.isThrownBy(() -> this.template.execute(this.operation, ResultCodec.none(), () -> {
+				TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void afterCommit() {
+						throw new UnexpectedRollbackException("another transaction");
+					}
+
+				});
+				return null;
+			}));
+		assertThat(run().duplicate()).isTrue();
+	}
+
 	@Test
 	void rollbackIsReportedAsARollbackWhenAnotherOwnerCompletes() {
 		this.manager.afterRollback = this::completeElsewhere;
@@ -210,6 +232,17 @@ class TransactionalErrorTests {
 		assertThat(runWithoutEffect()).isEqualTo(new IdempotentResult<>("undone", false));
 		assertThat(record()).extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
 			.containsExactly(State.COMPLETED, 1);
+		assertThat(runWithoutEffect()).isEqualTo(new IdempotentResult<>("undone", true));
+	}
+
+	@Test
+	@Tag("promise-8")
+	void requestedRollbackCompletesTheOperationAlthoughTheHandlerHasCommitted() {
+		assertThat(this.template.execute(this.operation, new TextCodec(), WITHOUT_EFFECT, null, () -> {
+			EffectOperation.commit(new JdbcTemplate(this.pool));
+			return "undone";
+		})).isEqualTo(new IdempotentResult<>("undone", false));
+		assertThat(record().attempt()).isOne();
 		assertThat(runWithoutEffect()).isEqualTo(new IdempotentResult<>("undone", true));
 	}
 

@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -20,6 +21,7 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.OperationObserver.Outcome;
@@ -28,6 +30,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
  * Tests for {@link IdempotencyTemplate} in {@link Mode#TRANSACTIONAL} when a handler or
@@ -110,6 +113,37 @@ class TransactionalFailureTests {
 		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
 		assertThatExceptionOfType(IOException.class).isThrownBy(this::runFailing);
 		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::attempt).isEqualTo(2);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void failureOfAHandlerThatHasCommittedItsTransactionIsRecordedAndTheOperationRunsAgain() {
+		assertThatIllegalStateException().isThrownBy(() -> runCommitting(new IllegalStateException("late")));
+		assertThat(this.operation.record()).hasValueSatisfying((noted) -> {
+			assertThat(noted.state()).isEqualTo(State.FAILED);
+			assertThat(noted.attempt()).isOne();
+			assertThat(noted.failure().message()).isEqualTo("late");
+		});
+		this.operation
+			.<RuntimeException>run((jdbc) -> assertThat(IdempotentExecution.current().attempt()).isEqualTo(2));
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.FAILED, Outcome.PROCESSED);
+	}
+
+	@Test
+	@Tag("promise-1")
+	void blockedHandlerThatHasCommittedItsTransactionRunsAgainAndUsesNoAttempt() {
+		assertThatExceptionOfType(OperationInProgressException.class)
+			.isThrownBy(() -> runCommitting(new OperationInProgressException("nested", Duration.ZERO)));
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::failure).isNull();
+		this.operation.<RuntimeException>run((jdbc) -> assertThat(IdempotentExecution.current().attempt()).isOne());
+		assertThat(this.operation.outcomes()).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
+	}
+
+	private void runCommitting(RuntimeException error) {
+		this.operation.<RuntimeException>run((jdbc) -> {
+			EffectOperation.commit(jdbc);
+			throw error;
+		});
 	}
 
 	@Test

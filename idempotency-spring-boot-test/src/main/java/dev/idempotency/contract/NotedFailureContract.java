@@ -1,11 +1,15 @@
 package dev.idempotency.contract;
 
+import java.util.List;
+
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -82,8 +86,66 @@ interface NotedFailureContract extends TransactionContract {
 		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
 	}
 
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	default void completionThatTheHandlerHasCommittedIsUndoneWithoutAnAttempt() {
+		ClaimRequest inserted = Requests.request(Requests.newKey());
+		ClaimRequest batched = Requests.request(Requests.newKey());
+		ClaimRequest retried = Requests.request(Requests.newKey());
+		note(retried.key());
+		commit(() -> {
+			store().insert(inserted);
+			store().insertAll(List.of(batched));
+			return store().claimInTransaction(retried, false);
+		});
+		List<ClaimRequest> own = List.of(inserted, batched, retried);
+		store().undoAll(own);
+		store().undoAll(own);
+		assertThat(own).allSatisfy((claim) -> {
+			assertThat(record(claim.key()).state()).isEqualTo(State.FAILED);
+			assertThat(record(claim.key()).completedAt()).isNull();
+			assertThat(record(claim.key()).failure()).isNull();
+		});
+		assertThat(own).extracting((claim) -> record(claim.key()).attempt()).containsExactly(0, 0, 1);
+		assertThat(store().noteFailures(own, Requests.FAILURE)).containsOnly(Settlement.SETTLED);
+		assertThat(own).extracting((claim) -> record(claim.key()).attempt()).containsExactly(1, 1, 2);
+	}
+
+	@Test
+	@Tag("promise-3")
+	default void completionOfAnotherOwnerIsNotUndone() {
+		ClaimRequest other = Requests.request(Requests.newKey());
+		commit(() -> store().insert(other));
+		IdempotencyRecord before = record(other.key());
+		store().undoAll(List.of(Requests.request(other.key()), Requests.request(Requests.newKey())));
+		assertUnchanged(other.key(), before);
+	}
+
+	// An error at the commit may have left the completion.
+	@Test
+	@Tag("promise-3")
+	default void failureIsNotNotedForTheCompletionOfTheSameRequest() {
+		ClaimRequest own = Requests.request(Requests.newKey());
+		commit(() -> store().insert(own));
+		IdempotencyRecord before = record(own.key());
+		assertThat(store().noteFailures(List.of(own), Requests.FAILURE)).containsExactly(Settlement.LOST);
+		assertUnchanged(own.key(), before);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void repeatedClaimInATransactionKeepsItsFenceAndItsAttempt(boolean joined) {
+		ClaimRequest own = Requests.request(Requests.newKey());
+		note(own.key());
+		Claim claim = commit(() -> store().claimInTransaction(own, joined));
+		assertThat(commit(() -> store().claimInTransaction(own, joined))).isEqualTo(claim);
+		assertThat(commit(() -> store().claimAllInTransaction(List.of(own), joined))).containsExactly(claim);
+	}
+
 	private Settlement note(IdempotencyKey key) {
-		return store().noteFailure(Requests.request(key), Requests.FAILURE);
+		return store().noteFailures(List.of(Requests.request(key)), Requests.FAILURE).get(0);
 	}
 
 }

@@ -84,7 +84,8 @@ interface VersionTransactionContract extends TransactionContract {
 	default void notedFailureOfAHigherVersionLeavesTheCompletedOne() {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> apply(key, 5));
-		assertThat(store().noteFailure(Requests.version(key, 6), Requests.FAILURE)).isEqualTo(Settlement.SETTLED);
+		assertThat(store().noteFailures(List.of(Requests.version(key, 6)), Requests.FAILURE))
+			.containsExactly(Settlement.SETTLED);
 		assertThat(record(key).state()).isEqualTo(State.FAILED);
 		assertThat(commit(() -> apply(key, 4))).isEqualTo(new Claim.Stale(5));
 		assertCompleted(key, 5);
@@ -95,6 +96,20 @@ interface VersionTransactionContract extends TransactionContract {
 		assertCompleted(key, 6);
 	}
 
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	default void undoneVersionIsClaimedAgainAndExcludesLowerOnes() {
+		IdempotencyKey key = Requests.newKey();
+		commit(() -> apply(key, 5));
+		ClaimRequest own = Requests.version(key, 7);
+		commit(() -> store().claimInTransaction(own, false));
+		store().undoAll(List.of(own));
+		assertThat(commit(() -> apply(key, 5))).isEqualTo(new Claim.Stale(6));
+		assertThat(commit(() -> apply(key, 7))).isEqualTo(new Claim.Acquired(3, 1));
+		assertCompleted(key, 7);
+	}
+
 	@ParameterizedTest
 	@ValueSource(longs = { 4, 5 })
 	@Tag("promise-3")
@@ -103,7 +118,6 @@ interface VersionTransactionContract extends TransactionContract {
 		commit(() -> apply(key, 5));
 		IdempotencyRecord before = record(key);
 		ClaimRequest request = Requests.version(key, version);
-		assertThat(store().noteFailure(request, Requests.FAILURE)).isEqualTo(Settlement.LOST);
 		assertThat(store().noteFailures(List.of(request), Requests.FAILURE)).containsExactly(Settlement.LOST);
 		assertUnchanged(key, before);
 	}

@@ -216,7 +216,7 @@ public final class StoreFaults {
 		if (name.startsWith("fail") || name.startsWith("noteFailure")) {
 			return EnumSet.of(StoreCall.FAIL);
 		}
-		if (name.startsWith("release")) {
+		if (name.startsWith("release") || name.startsWith("undo")) {
 			return EnumSet.of(StoreCall.RELEASE);
 		}
 		if (name.startsWith("renew") || name.equals("restore")) {

@@ -6,7 +6,7 @@ CREATE TABLE ${table} (
   state           CHARACTER(1)                NOT NULL,  -- P in progress, C completed, F failed
   fence           INTEGER                     NOT NULL,  -- grows with every claim
   attempt         INTEGER                     NOT NULL,  -- starts since the last completion
-  token           UUID,                                  -- the owner of a leased claim
+  token           UUID,                                  -- the owner
   fingerprint     BINARY VARYING,
   lease_until     TIMESTAMP(6) WITH TIME ZONE,
   created_at      TIMESTAMP(6) WITH TIME ZONE NOT NULL,

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS ${table} (
   state           CHAR(1)        NOT NULL,  -- P in progress, C completed, F failed
   fence           INTEGER        NOT NULL,  -- grows with every claim
   attempt         INTEGER        NOT NULL,  -- starts since the last completion
-  token           BINARY(16),               -- the owner of a leased claim, or the call that has written the row
+  token           BINARY(16),               -- the owner
   fingerprint     VARBINARY(255),
   lease_until     DATETIME(6),
   created_at      DATETIME(6)    NOT NULL,

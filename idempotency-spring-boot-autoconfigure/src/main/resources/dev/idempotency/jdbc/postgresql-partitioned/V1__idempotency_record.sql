@@ -7,7 +7,7 @@ CREATE TABLE ${table} (
   state           "char"      NOT NULL,  -- P in progress, C completed, F failed
   fence           integer     NOT NULL,  -- grows with every claim
   attempt         integer     NOT NULL,  -- starts since the last completion
-  token           uuid,                  -- the owner of a leased claim
+  token           uuid,                  -- the owner
   fingerprint     bytea,
   lease_until     timestamptz,
   created_at      timestamptz NOT NULL,
@@ -114,11 +114,11 @@ BEGIN
     ELSIF p_absent THEN
       EXIT;
     ELSIF ${table}_free(r.state, r.lease_until, r.expires_at, r.decided_version, p_version)
-        OR (r.state = 'P' AND r.token = p_token) IS TRUE THEN
+        OR (r.state = p_state AND r.token = p_token) IS TRUE THEN
       -- Stays where it is, as does created_at.
       UPDATE ${table} t SET state = p_state, token = p_token, fingerprint = p_fingerprint,
-        fence = CASE WHEN (t.state = 'P' AND t.token = p_token) IS TRUE THEN t.fence ELSE t.fence + 1 END,
-        attempt = CASE WHEN (t.state = 'P' AND t.token = p_token) IS TRUE THEN t.attempt WHEN t.state = 'C' THEN 1
+        fence = CASE WHEN (t.state = p_state AND t.token = p_token) IS TRUE THEN t.fence ELSE t.fence + 1 END,
+        attempt = CASE WHEN (t.state = p_state AND t.token = p_token) IS TRUE THEN t.attempt WHEN t.state = 'C' THEN 1
           ELSE t.attempt + 1 END,
         lease_until = clock_timestamp() + p_lease, expires_at = clock_timestamp() + p_retention,
         completed_at = CASE WHEN p_state = 'C' THEN clock_timestamp() END,
@@ -128,7 +128,7 @@ BEGIN
         error_type = p_error_type, error_message = p_error_message
       WHERE t.id = p_id AND t.period = r.period
         AND (${table}_free(t.state, t.lease_until, t.expires_at, t.decided_version, p_version)
-          OR (t.state = 'P' AND t.token = p_token) IS TRUE)
+          OR (t.state = p_state AND t.token = p_token) IS TRUE)
       RETURNING 'A', t.fence, t.attempt INTO outcome, fence, attempt;
       IF FOUND THEN
         RETURN;

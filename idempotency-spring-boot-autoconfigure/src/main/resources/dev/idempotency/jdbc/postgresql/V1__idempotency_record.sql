@@ -6,7 +6,7 @@ CREATE TABLE ${table} (
   state           "char"      NOT NULL,  -- P in progress, C completed, F failed
   fence           integer     NOT NULL,  -- grows with every claim
   attempt         integer     NOT NULL,  -- starts since the last completion
-  token           uuid,                  -- the owner of a leased claim
+  token           uuid,                  -- the owner
   fingerprint     bytea,
   lease_until     timestamptz,
   created_at      timestamptz NOT NULL,
