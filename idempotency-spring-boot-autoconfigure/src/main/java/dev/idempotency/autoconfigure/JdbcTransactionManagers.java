@@ -56,6 +56,10 @@ final class JdbcTransactionManagers {
 					"Set '" + prefix + ".jdbc.transaction-manager' to one of them.");
 		}
 		if (matching.isEmpty()) {
+			// The search skips managers in creation. Their exception names the cycle.
+			for (String bean : beanFactory.getBeanNamesForType(PlatformTransactionManager.class, false, true)) {
+				beanFactory.getBean(bean);
+			}
 			onMissing.accept("No transaction manager manages the DataSource of the idempotency store or the outbox"
 					+ (all.isEmpty() ? "" : ". Other transaction managers: " + all.keySet())
 					+ ". When 'spring.kafka.producer.transaction-id-prefix' is set, Spring Boot creates no JDBC "

@@ -6,10 +6,14 @@ import java.util.Map;
 import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.BeanCurrentlyInCreationException;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.transaction.autoconfigure.TransactionManagerCustomizationAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.ComponentScan;
 import org.springframework.context.annotation.ComponentScan.Filter;
@@ -19,6 +23,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.stereotype.Component;
+import org.springframework.transaction.TransactionExecutionListener;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.Outbox;
@@ -26,6 +31,7 @@ import dev.idempotency.outbox.OutboxMessage;
 import dev.idempotency.outbox.OutboxPublisher;
 import dev.idempotency.outbox.OutboxRelay;
 import dev.idempotency.outbox.OutboxStore;
+import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
@@ -123,6 +129,19 @@ class OutboxAutoConfigurationTests {
 				"has no transaction manager");
 	}
 
+	@ParameterizedTest
+	@ValueSource(classes = { TransactionsNeedTemplate.class, TransactionsNeedOutbox.class })
+	@Tag("promise-15")
+	void cycleWithTheTransactionManagerStopsTheStartAndIsNamed(Class<?> configuration) {
+		this.runner.withConfiguration(AutoConfigurations.of(TransactionManagerCustomizationAutoConfiguration.class))
+			.withUserConfiguration(configuration)
+			.run((context) -> assertThat(context).hasFailed()
+				.getFailure()
+				.rootCause()
+				.isInstanceOfSatisfying(BeanCurrentlyInCreationException.class,
+						(cycle) -> assertThat(cycle.getBeanName()).isIn("transactionManager", "listener")));
+	}
+
 	@Test
 	void namedKafkaTemplateThatDoesNotExistIsRefused() {
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.kafka-template=other"),
@@ -215,6 +234,34 @@ class OutboxAutoConfigurationTests {
 		@Bean
 		Outbox usersOutbox() {
 			return (List<OutboxMessage> messages) -> {
+			};
+		}
+
+	}
+
+	/**
+	 * A bean that Boot adds to each transaction manager, and that uses the template.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class TransactionsNeedTemplate {
+
+		@Bean
+		TransactionExecutionListener listener(IdempotencyTemplate template) {
+			return new TransactionExecutionListener() {
+			};
+		}
+
+	}
+
+	/**
+	 * A bean that Boot adds to each transaction manager, and that uses the outbox.
+	 */
+	@Configuration(proxyBeanMethods = false)
+	static class TransactionsNeedOutbox {
+
+		@Bean
+		TransactionExecutionListener listener(Outbox outbox) {
+			return new TransactionExecutionListener() {
 			};
 		}
 
