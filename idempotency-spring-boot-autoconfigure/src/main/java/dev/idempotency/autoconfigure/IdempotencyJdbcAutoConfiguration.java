@@ -60,7 +60,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, jdbc.table(), definition.timeout(), jdbc.layout(),
 				jdbc.partitionInterval(), RenewalDataSource.forPool(used, definition.timeout()));
-		if (!store.supportsLeases()) {
+		if (store.leaseProblem() != null) {
 			logger.warn("The DataSource of the idempotency store selects its database by thread "
 					+ "(AbstractRoutingDataSource). Only transactional mode is possible, a key is stored in one of the "
 					+ "databases only, and migration, cleanup, health and the endpoint use the default database only. "

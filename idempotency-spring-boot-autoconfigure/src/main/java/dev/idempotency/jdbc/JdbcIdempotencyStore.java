@@ -81,7 +81,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final JdbcOffsetMarks offsets;
 
-	private final boolean supportsLeases;
+	private final @Nullable String leaseProblem;
 
 	private final long maxResultBytes;
 
@@ -133,7 +133,10 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
 				dialect.offsets(this.qualified, timeout.dividedBy(2)), timeout);
-		this.supportsLeases = !DatabaseInspection.isRouting(dataSource);
+		this.leaseProblem = DatabaseInspection.isRouting(dataSource)
+				? "the DataSource of the JDBC store chooses its database by the thread (AbstractRoutingDataSource), and "
+						+ "other threads renew and complete claims"
+				: null;
 		this.maxResultBytes = dialect.maxResultBytes();
 	}
 
@@ -166,8 +169,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public boolean supportsLeases() {
-		return this.supportsLeases;
+	public @Nullable String leaseProblem() {
+		return this.leaseProblem;
 	}
 
 	@Override

@@ -75,8 +75,9 @@ public class MigratingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public boolean supportsLeases() {
-		return this.target.supportsLeases() && this.source.supportsLeases();
+	public @Nullable String leaseProblem() {
+		String problem = this.target.leaseProblem();
+		return (problem != null) ? problem : this.source.leaseProblem();
 	}
 
 	@Override

@@ -296,12 +296,13 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Return whether the store reaches the same records from every thread. Claims with a
-	 * lease need it, because threads of the library renew and complete them.
-	 * @return whether claims with a lease are safe
+	 * Return why claims with a lease are not safe. Threads of the library renew and
+	 * complete them, so the store must reach the same records from every thread.
+	 * @return the reason as a clause that names its subject, {@code null} if they are
+	 * safe
 	 */
-	default boolean supportsLeases() {
-		return true;
+	default @Nullable String leaseProblem() {
+		return null;
 	}
 
 	/**

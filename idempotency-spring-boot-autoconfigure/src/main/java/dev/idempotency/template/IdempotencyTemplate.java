@@ -51,7 +51,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final Settings settings;
 
-	private final boolean leasesSupported;
+	private final @Nullable String leaseProblem;
 
 	private final Leases leases;
 
@@ -82,7 +82,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				new StoredResults(settings.maximumResultSize(), settings.transformer(), settings.observers()),
 				settings.observers(), new OperationContexts(settings.contexts()));
 		this.settings = settings;
-		this.leasesSupported = store.supportsLeases();
+		this.leaseProblem = store.leaseProblem();
 		this.leases = new Leases(this.engine, Threads.named("leases"));
 		this.settlements = new Settlements(this.engine, this.leases, Threads.named("pending"));
 		this.asynchronous = new AsyncSettlements(this.settlements, this.engine.results(), Threads.named("settlements"),
@@ -138,11 +138,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	/**
-	 * Whether {@link Mode#LEASED} is supported.
-	 * @return whether the store reaches the same records from every thread
+	 * Return why {@link Mode#LEASED} is not supported.
+	 * @return the store's reason, as a clause; {@code null} if it is supported
 	 */
-	public boolean supportsLeases() {
-		return this.leasesSupported;
+	public @Nullable String leaseProblem() {
+		return this.leaseProblem;
 	}
 
 	/**
@@ -167,7 +167,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Internal
 	public boolean supportsClaimAhead() {
-		return this.leasesSupported && this.engine.store().supportsClaimAhead();
+		return this.leaseProblem == null && this.engine.store().supportsClaimAhead();
 	}
 
 	/**
@@ -486,9 +486,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	private LeasedProtocol leased() {
-		Assert.state(this.leasesSupported, "Leased mode needs one database for all threads, but the DataSource of "
-				+ "the store chooses its database by the thread (AbstractRoutingDataSource). Configure a DataSource that "
-				+ "always leads to the same database, or use transactional mode");
+		Assert.state(this.leaseProblem == null, () -> "Leased mode is not possible: " + this.leaseProblem
+				+ ". Use transactional mode or another store");
 		return this.leased;
 	}
 

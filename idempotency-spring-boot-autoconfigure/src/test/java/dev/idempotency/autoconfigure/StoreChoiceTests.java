@@ -169,7 +169,7 @@ class StoreChoiceTests {
 
 	@Test
 	void storeOfTheApplicationIsUsed() {
-		this.both.withUserConfiguration(UsersStore.class)
+		this.both.withUserConfiguration(UsersStore.class, AutoListener.class)
 			.run((context) -> assertThat(context).hasSingleBean(IdempotencyStore.class).hasBean("usersStore"));
 	}
 

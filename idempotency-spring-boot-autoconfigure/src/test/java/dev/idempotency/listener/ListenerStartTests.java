@@ -98,7 +98,7 @@ class ListenerStartTests {
 					OneResult     | it is a batch listener that returns a String, which cannot be split by record. | Return a List with one element for each record, or nothing.
 					OneFuture     | it is an asynchronous batch listener, whose batch Spring Kafka acknowledges also when it fails. | Return the results themselves, or set 'batch' of @KafkaListener to "false".
 					BatchMessages | it returns a Message, whose headers belong to the first delivery only. | Return the payload; the reply gets the current correlation id by itself.
-					OwnFilter     | the RecordFilterStrategy of its container overrides filterBatch, so the remaining records cannot be identified. | Do not override filterBatch, or filter in 'condition' of @Idempotent.
+					OwnFilter     | the RecordFilterStrategy of its container overrides filterBatch, so the remaining records cannot be identified. | Remove the filter, and drop records in a BatchInterceptor.
 					""")
 	void batchThatCannotBeSplitIsRefused(String listener, String problem, String action) throws Exception {
 		assertRefused(listener, problem, action);

@@ -61,7 +61,7 @@ class StoreDefaultsTests {
 
 	@Test
 	void storeSupportsLeasesAndEachIsolationLevel() {
-		assertThat(this.store.supportsLeases()).isTrue();
+		assertThat(this.store.leaseProblem()).isNull();
 		assertThat(this.store.isolationProblem(TransactionDefinition.ISOLATION_SERIALIZABLE)).isNull();
 		assertThat(this.store.records()).isEmpty();
 	}

@@ -71,7 +71,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 						new Settings(null, false, Observers.none()))) {
 			assertThat(both.store()).isSameAs(database.store());
 			assertThat(both.supportsTransactions()).isTrue();
-			assertThat(both.supportsLeases()).isTrue();
+			assertThat(both.leaseProblem()).isNull();
 			assertThat(one.supportsTransactions()).isFalse();
 			assertThat(none.supportsTransactions()).isFalse();
 		}
@@ -92,7 +92,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 		try (IdempotencyTemplate transactional = new IdempotencyTemplate(
 				new JdbcIdempotencyStore(routing, TestDatabase.TABLE, TestDatabase.TIMEOUT),
 				new Settings(null, false, Observers.none()))) {
-			assertThat(transactional.supportsLeases()).isFalse();
+			assertThat(transactional.leaseProblem()).isNotNull();
 			assertThatIllegalStateException()
 				.isThrownBy(() -> transactional.execute(this.operation, new TextCodec(), () -> "paid"))
 				.withMessageContaining("chooses its database by the thread");

@@ -52,7 +52,7 @@ import dev.idempotency.template.StoreObserver.StoreCall;
 public final class StoreFaults {
 
 	// They call no server.
-	private static final Set<String> LOCAL = Set.of("name", "warning", "supportsClaimAhead", "supportsLeases",
+	private static final Set<String> LOCAL = Set.of("name", "warning", "supportsClaimAhead", "leaseProblem",
 			"requireCommittable", "isolationProblem", "table", "close", "problem");
 
 	// They call no server either, but their results do.

@@ -219,7 +219,7 @@ final class ListenerChecks {
 		String problem = (listener instanceof FilteringBatchMessageListenerAdapter<?, ?>)
 				? RecordFilters.problem(listener) : null;
 		if (problem != null) {
-			throw refusal(where, problem, "Do not override filterBatch, or filter in 'condition' of @Idempotent.");
+			throw refusal(where, problem, "Remove the filter, and drop records in a BatchInterceptor.");
 		}
 	}
 

@@ -29,14 +29,12 @@ record ModeChoice(IdempotencyTemplate template,
 	Mode choose(Mode requested, String where, Class<?> targetClass, @Nullable TransactionAttribute attribute,
 			ListenerShape shape) {
 		Mode mode = decide(requested, where, targetClass, attribute, shape);
-		if (mode == Mode.LEASED && !this.template.supportsLeases()) {
-			throw new IdempotencyConfigurationException("The idempotent listener " + where
-					+ " uses leased mode, but the DataSource of the store '" + this.template.name()
-					+ "' chooses its database by the thread "
-					+ "(AbstractRoutingDataSource): claims are renewed and completed by other threads, which would "
-					+ "reach another database.",
-					"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or use "
-							+ "transactional mode.");
+		String problem = this.template.leaseProblem();
+		if (mode == Mode.LEASED && problem != null) {
+			throw new IdempotencyConfigurationException(
+					"The idempotent listener " + where + " uses leased mode, but " + problem + ".",
+					"Use transactional mode or another store. For the JDBC store, name a DataSource that always leads to "
+							+ "the same database with 'idempotency.jdbc.data-source'.");
 		}
 		return mode;
 	}
