@@ -37,18 +37,18 @@ record LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements a
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead) throws E {
 		TransactionCompletions transaction = currentTransaction(boundary);
-		if (transaction == null) {
-			return execute(invocation, codec, boundary.deferral(), ahead);
-		}
-		Claim.Completed known = transaction.find(invocation.operation());
+		Deferral deferral = (transaction != null) ? transaction : boundary.deferral();
+		Claim.Completed known = (deferral != null) ? deferral.find(invocation.operation()) : null;
 		if (known != null) {
 			return this.engine.results().replay(invocation.operation(), known, codec);
 		}
 		try {
-			return execute(invocation, codec, transaction, ahead);
+			return execute(invocation, codec, deferral, ahead);
 		}
 		catch (OperationLostException ex) {
-			transaction.lost(ex);
+			if (transaction != null) {
+				transaction.lost(ex);
+			}
 			throw ex;
 		}
 	}
@@ -150,12 +150,8 @@ record LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements a
 
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary) {
 		TransactionCompletions transaction = currentTransaction(boundary);
-		if (transaction != null) {
-			run.replayFrom((index, operation) -> transaction.find(operation));
-		}
-		else {
-			run.replayFrom(run.handler()::known);
-		}
+		run.replayFrom(
+				(transaction != null) ? (index, operation) -> transaction.find(operation) : run.handler()::known);
 		Deferral deferral = (transaction != null) ? transaction : boundary.deferral();
 		new LeasedBatch<>(this.engine, this.settlements, run, deferral, boundary.deferral() != null).execute();
 	}

@@ -201,8 +201,7 @@ final class Leases implements AutoCloseable {
 
 	private static void lost(OwnedClaim claim) {
 		claim.lose();
-		logger.warn("The lease of " + claim.request().lease() + " expired while the handler was running, and another "
-				+ "owner has the key now: " + claim.operation() + ". This execution can no longer record its outcome");
+		logger.warn(claim.loss() + ". This execution can no longer record its outcome");
 	}
 
 	// Stop the renewal. Handlers that still run keep the rest of their leases.

@@ -232,10 +232,15 @@ final class OwnedClaim {
 	}
 
 	OperationLostException lost(@Nullable Throwable cause) {
-		return new OperationLostException("The lease of " + this.operation.lease()
-				+ " expired while the handler was running, and another owner has the key now: " + this.operation
-				+ ". This execution is not recorded. If the process or the store paused for longer than the lease, "
-				+ "increase the lease", cause);
+		return new OperationLostException(
+				loss() + ". This execution is not recorded. If the process or the store paused "
+						+ "for longer than the lease, increase the lease",
+				cause);
+	}
+
+	String loss() {
+		return "Another owner has the key now, because the lease of " + this.operation.lease()
+				+ " expired or its record was removed from the store: " + this.operation;
 	}
 
 	@Override

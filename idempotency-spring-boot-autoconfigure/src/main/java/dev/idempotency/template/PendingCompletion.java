@@ -18,9 +18,9 @@ import dev.idempotency.template.StoreObserver.StoreCall;
 /**
  * A completion that waits for the outcome of the caller's transaction, or for an
  * acknowledgment. Its lease is renewed until then. The receiver calls exactly one of
- * {@link #complete()}, {@link #release()} and {@link #abandon()}, once; only a release
- * may follow an abandonment, when the outcome of the transaction becomes known. It
- * reports its outcome to an observer, once.
+ * {@link #complete()}, {@link #abandon()} and the two releases, once; only a release may
+ * follow an abandonment, when the outcome of the transaction becomes known. It reports
+ * its outcome to an observer, once.
  *
  * @since 0.1.0
  */
@@ -109,11 +109,22 @@ public final class PendingCompletion {
 	 * be run again at once.
 	 */
 	public void release() {
+		release(Outcome.FAILED);
+	}
+
+	/**
+	 * Release the keys, because the records are redelivered without an acknowledgment.
+	 */
+	public void releaseUnacknowledged() {
+		release(Outcome.BLOCKED);
+	}
+
+	private void release(Outcome outcome) {
 		try {
 			this.settlements.settle(StoreCall.RELEASE, this, this.claims);
 		}
 		finally {
-			this.parts.forEach((part) -> part.report(Outcome.FAILED));
+			this.parts.forEach((part) -> part.report(outcome));
 		}
 	}
 

@@ -49,6 +49,8 @@ final class StoreCalls {
 
 	private final boolean failOpen;
 
+	private final String consequence;
+
 	private final AtomicBoolean down = new AtomicBoolean();
 
 	private volatile long failedAt;
@@ -65,6 +67,7 @@ final class StoreCalls {
 		this.observers = observers;
 		this.circuit = circuit;
 		this.failOpen = failOpen;
+		this.consequence = failOpen ? "" : ". The record is redelivered until the store is available";
 		circuit.onStateChange((state) -> observers.store((observer) -> observer.circuitChanged(store, state)));
 	}
 
@@ -82,8 +85,7 @@ final class StoreCalls {
 	void permit(Object subject) {
 		if (!isPermitted()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
-					+ "' is open, so the store was not called for " + subject
-					+ ". The record is redelivered until the store is available", null);
+					+ "' is open, so the store was not called for " + subject + this.consequence, null);
 		}
 	}
 
@@ -199,9 +201,8 @@ final class StoreCalls {
 	}
 
 	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, RuntimeException error) {
-		return new IdempotencyStoreUnavailableException(
-				"The idempotency store '" + this.store + "' is unavailable. It did not answer a " + name(call) + " for "
-						+ subject + ". The record is redelivered until the store is available",
+		return new IdempotencyStoreUnavailableException("The idempotency store '" + this.store
+				+ "' is unavailable. It did not answer a " + name(call) + " for " + subject + this.consequence,
 				StoreErrors.code(error), error);
 	}
 

@@ -7,6 +7,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.DefaultTransactionDefinition;
 
 import dev.idempotency.Internal;
+import dev.idempotency.store.Claim;
 
 /**
  * The transaction in which a handler runs.
@@ -67,6 +68,15 @@ public record TransactionBoundary(TransactionDefinition definition, @Nullable De
 		 */
 		default boolean isNeeded() {
 			return true;
+		}
+
+		/**
+		 * Look up an operation whose completion is kept, which its duplicates replay.
+		 * @param operation the operation
+		 * @return its completion, {@code null} if none is kept
+		 */
+		default Claim.@Nullable Completed find(IdempotentOperation operation) {
+			return null;
 		}
 
 		/**

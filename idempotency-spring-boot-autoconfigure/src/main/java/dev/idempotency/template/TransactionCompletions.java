@@ -82,8 +82,8 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 		this.losses.add(loss);
 	}
 
-	// Look up an operation that has completed in this transaction.
-	Claim.@Nullable Completed find(IdempotentOperation operation) {
+	@Override
+	public Claim.@Nullable Completed find(IdempotentOperation operation) {
 		return this.pending.stream()
 			.map((completion) -> completion.find(operation))
 			.filter(Objects::nonNull)

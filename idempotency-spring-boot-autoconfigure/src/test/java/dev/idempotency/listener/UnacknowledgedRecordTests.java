@@ -27,15 +27,21 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.messaging.handler.annotation.SendTo;
 import org.springframework.util.backoff.FixedBackOff;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.OperationObserver;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -95,6 +101,7 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("forgetful");
 		assertThat(listeners.runs("forgetful")).containsExactly("a", "a");
 		awaitState(app, "forgetful", "a", State.COMPLETED);
+		assertThat(listeners.outcomes(app.key("forgetful", "a"))).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
 	}
 
 	@ParameterizedTest
@@ -155,6 +162,7 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("seeking");
 		assertThat(listeners.runs("seeking")).containsExactly("a", "b", "a", "b");
 		assertThat(app.record("seeking", "a").state()).isEqualTo(State.COMPLETED);
+		assertThat(listeners.outcomes(app.key("seeking", "a"))).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
 	}
 
 	@ParameterizedTest
@@ -171,6 +179,8 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("batch-forgetful");
 		assertThat(listeners.runs("batch-forgetful")).containsExactly("a b", "a b");
 		awaitState(app, "batch-forgetful", "a", State.COMPLETED);
+		assertThat(listeners.outcomes(app.key("batch-forgetful", "a"))).containsExactly(Outcome.BLOCKED,
+				Outcome.PROCESSED);
 	}
 
 	@Test
@@ -258,9 +268,11 @@ class UnacknowledgedRecordTests {
 	// The record a is acknowledged after c, so c must not be blocked by the copy of a.
 	@Test
 	@Tag("promise-2")
-	void copyOfAnUnacknowledgedRecordDoesNotBlockItsPartition() {
+	@Tag("promise-8")
+	void copyOfAnUnacknowledgedRecordIsADuplicateAndDoesNotBlockItsPartition() {
 		BatchApp app = this.apps.get("manual");
 		Listeners listeners = app.listeners(Listeners.class);
+		Servers.addTopics(1, app.name("collecting-out"));
 		app.send("collecting", "a", "x");
 		app.start("collecting");
 		await().atMost(PATIENCE).until(() -> listeners.runs("collecting").size() == 2);
@@ -279,6 +291,11 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("collecting");
 		app.awaitDone("collecting-too");
 		assertThat(listeners.runs("collecting")).containsExactlyInAnyOrder("a", "x", "y", "b", "c");
+		assertThat(listeners.outcomes(app.key("collecting", "a"))).containsExactlyInAnyOrder(Outcome.DUPLICATE,
+				Outcome.DUPLICATE, Outcome.PROCESSED);
+		await().atMost(PATIENCE)
+			.untilAsserted(() -> assertThat(Kafka.read(app.name("collecting-out"))).extracting(ConsumerRecord::value)
+				.containsExactlyInAnyOrder("a", "a", "a", "x", "y", "b", "c"));
 	}
 
 	@Test
@@ -401,6 +418,8 @@ class UnacknowledgedRecordTests {
 
 		private final Queue<String> recovered = new ConcurrentLinkedQueue<>();
 
+		private final Queue<HandledOperation> handled = new ConcurrentLinkedQueue<>();
+
 		private final JdbcTemplate jdbc;
 
 		Listeners(JdbcTemplate jdbc) {
@@ -412,6 +431,25 @@ class UnacknowledgedRecordTests {
 		DefaultErrorHandler errorHandler() {
 			return new DefaultErrorHandler((record, error) -> this.recovered.add(String.valueOf(record.value())),
 					new FixedBackOff(0, 0));
+		}
+
+		@Bean
+		OperationObserver outcomes() {
+			return new OperationObserver() {
+
+				@Override
+				public void handled(HandledOperation operation) {
+					Listeners.this.handled.add(operation);
+				}
+
+			};
+		}
+
+		List<Outcome> outcomes(IdempotencyKey key) {
+			return this.handled.stream()
+				.filter((operation) -> key.equals(operation.key()))
+				.map(HandledOperation::outcome)
+				.toList();
 		}
 
 		Queue<String> runs(String name) {
@@ -448,9 +486,11 @@ class UnacknowledgedRecordTests {
 		@Idempotent(scope = "${prefix}-collecting", lease = "2m")
 		@KafkaListener(id = "${prefix}-collecting", topics = "${prefix}-collecting")
 		@KafkaListener(id = "${prefix}-collecting-too", topics = "${prefix}-collecting-too")
-		void collecting(String value, Acknowledgment acknowledgment) {
+		@SendTo("${prefix}-collecting-out")
+		String collecting(String value, Acknowledgment acknowledgment) {
 			runs("collecting").add(value);
 			this.acknowledgments.put("collecting " + value, acknowledgment);
+			return value;
 		}
 
 		@Idempotent(scope = "${prefix}-moving", lease = "2m")

@@ -197,7 +197,9 @@ class DeferredCompletionTests {
 		assertThat(isFree()).isTrue();
 		try (Logs logs = new Logs()) {
 			pending().complete();
-			assertThat(logs.messages("ERROR")).singleElement().asString().contains(this.key.toString());
+			assertThat(logs.messages("ERROR")).singleElement()
+				.asString()
+				.contains(this.key.toString(), "its record was removed");
 		}
 		assertThat(database.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::fence)
 			.containsExactly(State.IN_PROGRESS, 2);

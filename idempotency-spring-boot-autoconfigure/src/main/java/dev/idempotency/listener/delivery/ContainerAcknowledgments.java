@@ -192,7 +192,7 @@ public final class ContainerAcknowledgments {
 				.map((record) -> record.pending)
 				.toList();
 			if (!open.isEmpty()) {
-				PendingCompletion.all(open).release();
+				PendingCompletion.all(open).releaseUnacknowledged();
 			}
 			return null;
 		});

@@ -24,6 +24,7 @@ import dev.idempotency.listener.async.DelegatingAcknowledgment;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.Coordinates;
+import dev.idempotency.store.Claim;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.NackedException;
 import dev.idempotency.template.PendingCompletion;
@@ -48,6 +49,12 @@ public final class Delivery {
 		public boolean isNeeded() {
 			Delivery delivery = current();
 			return delivery != null && delivery.isUnacknowledged();
+		}
+
+		@Override
+		public Claim.@Nullable Completed find(IdempotentOperation operation) {
+			Delivery delivery = current();
+			return (delivery != null) ? delivery.original(operation) : null;
 		}
 
 		@Override
@@ -321,29 +328,24 @@ public final class Delivery {
 		this.unacknowledged = more;
 	}
 
-	// Look up the pending completion of an unacknowledged record with the
-	// same operation.
-	public @Nullable PendingCompletion original(IdempotencyKey operation) {
-		UnacknowledgedRecord original = this.acknowledgments.original(operation);
-		return (original != null) ? original.pending : null;
+	// Look up the pending completion of an unacknowledged record with the same
+	// operation. This record would have its claim, and could block its acknowledgment.
+	public Claim.@Nullable Completed original(IdempotentOperation operation) {
+		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
+		return (original != null) ? original.pending.find(operation) : null;
 	}
 
-	// Acknowledge this record together with an unacknowledged record that has the
-	// same operation.
-	public boolean acknowledgeWithOriginal(IdempotentOperation operation) {
+	// Acknowledge a duplicate, together with an unacknowledged record that has the same
+	// operation.
+	public void duplicate(IdempotentOperation operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
-		if (original == null || this.delegate == null) {
-			return false;
-		}
-		PendingCompletion pending = original.pending;
-		// Another version of the key is another operation.
-		if (operation.version() != null && (pending == null || pending.find(operation) == null)) {
-			return false;
+		if (this.delegate == null || original == null || original.pending.find(operation) == null) {
+			completed(true);
+			return;
 		}
 		end();
 		this.acknowledgments.acknowledgeCopy(this.delivered, this.number, original, this.delegate.isOutOfOrderCommit(),
 				this.delegate::acknowledge);
-		return true;
 	}
 
 	public void checkNotNacked() {

@@ -89,12 +89,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 		}
 	}
 
-	// The claim would be that of the original record, and this record could block the
-	// acknowledgment of the original.
 	@Override
 	public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
-		PendingCompletion original = this.deferring ? this.delivery.original(operation.key()) : null;
-		return (original != null) ? original.find(operation) : null;
+		return this.deferring ? this.delivery.original(operation) : null;
 	}
 
 	@Override

@@ -16,7 +16,6 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.ListenerSettings;
@@ -93,7 +92,12 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 							}
 							return result;
 						});
-			delivery.completed(executed.duplicate() || executed.stale());
+			if (executed.duplicate()) {
+				delivery.duplicate(operation);
+			}
+			else {
+				delivery.completed(executed.stale());
+			}
 			return executed.result();
 		});
 	}
@@ -108,12 +112,6 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			return null;
 		}
 		catch (Exception ex) {
-			if (operation != null && ex instanceof OperationInProgressException
-					&& delivery.acknowledgeWithOriginal(operation)) {
-				// This container owns the claim. Blocking the record could block the
-				// acknowledgment of the original.
-				return null;
-			}
 			OperationBlockedException blocked = OperationBlockedException.in(ex);
 			if (blocked != null) {
 				delivery.block(blocked, (operation != null) ? operation.key() : null, this.settings);
