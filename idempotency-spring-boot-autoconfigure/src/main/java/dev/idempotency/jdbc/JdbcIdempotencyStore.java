@@ -30,6 +30,7 @@ import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
@@ -285,8 +286,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public void undoAll(List<ClaimRequest> claims) {
+	public void undoAll(List<ClaimRequest> claims, List<OffsetMark> marks) {
 		this.settlements.settleAll(Name.UNDO_ALL, claims, Parameters.owned(claims));
+		this.offsets.undoAll(marks);
 	}
 
 	@Override

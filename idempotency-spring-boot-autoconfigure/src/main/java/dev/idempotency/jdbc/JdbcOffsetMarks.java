@@ -44,7 +44,8 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 			.with("topic", "text", marks.stream().map(OffsetMark::topic).toArray())
 			.with("topic_partition", "integer", marks.stream().map(OffsetMark::partition).toArray())
 			.with("topic_id", "uuid", marks.stream().map(OffsetMark::topicId).toArray())
-			.with("last_offset", "bigint", marks.stream().map(OffsetMark::offset).toArray());
+			.with("last_offset", "bigint", marks.stream().map(OffsetMark::offset).toArray())
+			.with("token", "uuid", marks.stream().map(OffsetMark::token).toArray());
 		Map<UUID, Long> previous = new HashMap<>();
 		this.sql.raise()
 			.query(connection, parameters, (row) -> previous
@@ -52,6 +53,17 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 		Assert.state(previous.keySet().containsAll(ids), "The database has not returned all previous marks");
 		written(marks.get(0));
 		return ids.stream().map(previous::get).toList();
+	}
+
+	void undoAll(List<OffsetMark> marks) {
+		if (!marks.isEmpty()) {
+			this.executor.autonomous(this.timeout, (connection) -> {
+				for (OffsetMark mark : marks) {
+					this.sql.undo().update(connection, Parameters.of("id", mark.id()).with("token", mark.token()));
+				}
+				return marks;
+			});
+		}
 	}
 
 	private void written(OffsetMark mark) {

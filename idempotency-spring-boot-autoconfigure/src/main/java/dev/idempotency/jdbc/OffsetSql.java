@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * it. A read before or after that statement could see another transaction's mark.
  *
  * @param raise raises marks in the order of their ids. Parameters {@code id},
- * {@code scope}, {@code topic}, {@code topic_partition}, {@code topic_id} and
- * {@code last_offset}, as arrays. Columns: id, previous
+ * {@code scope}, {@code topic}, {@code topic_partition}, {@code topic_id},
+ * {@code last_offset} and {@code token}, as arrays. Columns: id, previous
  * @param written finds a mark that the current transaction has raised. Parameters
  * {@code id} and {@code last_offset}. {@code null} if the database does not roll back a
  * whole transaction after an error of one statement
@@ -19,14 +19,16 @@ import org.jspecify.annotations.Nullable;
  * @param list lists marks. Parameter {@code limit}
  * @param ids finds the marks of a partition. Parameters {@code scope}, {@code topic} and
  * {@code topic_partition}. Column: id
+ * @param undo lowers a mark to the one before it. Parameters {@code id} and {@code token}
  * @param lower lowers a mark. Parameters {@code id} and {@code last_offset}
  * @param delete deletes a mark. Parameter {@code id}
  * @param types binds parameters and reads columns
  */
 record OffsetSql(SqlStatement raise, @Nullable SqlStatement written, SqlStatement find, SqlStatement list,
-		SqlStatement ids, SqlStatement lower, SqlStatement delete, ValueTypes types) {
+		SqlStatement ids, SqlStatement undo, SqlStatement lower, SqlStatement delete, ValueTypes types) {
 
-	private static final String[] NAMES = { "id", "scope", "topic", "topic_partition", "topic_id", "last_offset" };
+	private static final String[] NAMES = { "id", "scope", "topic", "topic_partition", "topic_id", "last_offset",
+			"token" };
 
 	private static final String COLUMNS = "(" + String.join(", ", NAMES) + ", updated_at)";
 
@@ -36,27 +38,29 @@ record OffsetSql(SqlStatement raise, @Nullable SqlStatement written, SqlStatemen
 			+ " SELECT u.*, clock_timestamp() FROM (" + RequestSql.all(NAMES) + """
 					) u ORDER BY u.id
 					ON CONFLICT (id) DO UPDATE SET previous_offset = r.last_offset,
-					  last_offset = greatest(r.last_offset, excluded.last_offset), updated_at = excluded.updated_at
+					  last_offset = greatest(r.last_offset, excluded.last_offset), updated_at = excluded.updated_at,
+					  token = excluded.token
 					RETURNING r.id, coalesce(r.previous_offset, -1) AS previous""";
 
 	private static final String H2_RAISE = "SELECT " + PREVIOUS + " FROM FINAL TABLE (MERGE INTO %1$s r USING ("
 			+ RequestSql.all(NAMES) + "\n" + """
 					ORDER BY id) i ON r.id = i.id
 					WHEN MATCHED THEN UPDATE SET previous_offset = r.last_offset,
-					  last_offset = GREATEST(r.last_offset, i.last_offset), updated_at = CURRENT_TIMESTAMP
+					  last_offset = GREATEST(r.last_offset, i.last_offset), updated_at = CURRENT_TIMESTAMP,
+					  token = i.token
 					WHEN NOT MATCHED THEN INSERT\s""" + COLUMNS
 			+ """
-					VALUES (i.id, i.scope, i.topic, i.topic_partition, i.topic_id, i.last_offset, CURRENT_TIMESTAMP))""";
+					VALUES (i.id, i.scope, i.topic, i.topic_partition, i.topic_id, i.last_offset, i.token, CURRENT_TIMESTAMP))""";
 
 	private static final String MYSQL_ROWS = MySqlTypes.rows(NAMES);
 
 	// The database evaluates the assignments one after the other.
 	private static final String MYSQL_RAISE = "INSERT INTO %1$s " + COLUMNS + " SELECT "
-			+ MySqlTypes.columns(":id, :scope, :topic, :topic_partition, :topic_id, :last_offset")
+			+ MySqlTypes.columns(":id, :scope, :topic, :topic_partition, :topic_id, :last_offset, :token")
 			+ ", UTC_TIMESTAMP(6) FROM " + MYSQL_ROWS + "\n"
 			+ """
 					ON DUPLICATE KEY UPDATE previous_offset = last_offset, last_offset = GREATEST(last_offset, VALUES(last_offset)),
-					 updated_at = VALUES(updated_at)""";
+					 updated_at = VALUES(updated_at), token = VALUES(token)""";
 
 	// What follows the name of the table of the records in that of the marks.
 	static final String SUFFIX = "_offset";
@@ -90,8 +94,10 @@ record OffsetSql(SqlStatement raise, @Nullable SqlStatement written, SqlStatemen
 				SqlStatement.of("SELECT id FROM " + table
 						+ " WHERE scope = :scope AND topic = :topic AND topic_partition = :topic_partition ORDER BY id",
 						types),
-				limited.apply("UPDATE " + table + " SET previous_offset = last_offset, last_offset = :last_offset"
-						+ " WHERE id = :id AND last_offset > :last_offset"),
+				limited.apply("UPDATE " + table + " SET last_offset = COALESCE(previous_offset, -1), token = NULL"
+						+ " WHERE id = :id AND token = :token"),
+				limited.apply("UPDATE " + table + " SET previous_offset = last_offset, last_offset = :last_offset,"
+						+ " token = NULL WHERE id = :id AND last_offset > :last_offset"),
 				limited.apply("DELETE FROM " + table + " WHERE id = :id"), types);
 	}
 

@@ -36,7 +36,7 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	private static final List<Column> OFFSET = columns(inserted(Type.UUID, "id", "topic_id"),
 			inserted(Type.TEXT, "scope", "topic"), inserted(Type.INTEGER, "topic_partition"),
 			inserted(Type.LONG, "last_offset"), inserted(Type.TIME, "updated_at"),
-			optional(Type.LONG, "previous_offset"));
+			optional(Type.LONG, "previous_offset"), optional(Type.UUID, "token"));
 
 	private static final List<Column> MESSAGE = columns(inserted(Type.UUID, "id"), inserted(Type.SHORT, "lane"),
 			inserted(Type.TEXT, "aggregatetype", "aggregateid", "type", "topic", "idempotency_key"),

@@ -19,6 +19,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 
@@ -280,8 +281,8 @@ public class MigratingStore implements IdempotencyStore {
 		}
 
 		@Override
-		public void undoAll(List<ClaimRequest> claims) {
-			this.target.undoAll(claims);
+		public void undoAll(List<ClaimRequest> claims, List<OffsetMark> marks) {
+			this.target.undoAll(claims, marks);
 		}
 
 	}

@@ -136,7 +136,7 @@ final class Comparison {
 	}
 
 	private boolean isBelowMark(Target target, OffsetPosition position) {
-		OffsetMark own = position.mark(target.operation().key().scope());
+		OffsetMark own = position.mark(target.operation().key().scope(), null);
 		OptionalLong mark = this.marks.computeIfAbsent(own.id(),
 				(id) -> target.template()
 					.admin()

@@ -2,6 +2,7 @@ package dev.idempotency.store;
 
 import java.util.UUID;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
@@ -17,15 +18,29 @@ import dev.idempotency.IdempotencyKey;
  * another one, and its offsets begin with 0 again
  * @param partition the partition
  * @param offset the offset
+ * @param token the transaction that raises the mark, {@code null} if that need not be
+ * known
  * @since 0.1.0
  */
-public record OffsetMark(String scope, String topic, UUID topicId, int partition, long offset) {
+public record OffsetMark(String scope, String topic, UUID topicId, int partition, long offset, @Nullable UUID token) {
 
 	public OffsetMark {
 		Assert.isTrue(IdempotencyKey.problem(scope) == null, "'scope' must be a usable scope");
 		Assert.hasText(topic, "'topic' must not be empty");
 		Assert.isTrue(partition >= 0, "'partition' must not be negative");
 		Assert.isTrue(offset >= 0, "'offset' must not be negative");
+	}
+
+	/**
+	 * Create an offset without a token.
+	 * @param scope the scope of the listener
+	 * @param topic the topic
+	 * @param topicId the identity of the topic
+	 * @param partition the partition
+	 * @param offset the offset
+	 */
+	public OffsetMark(String scope, String topic, UUID topicId, int partition, long offset) {
+		this(scope, topic, topicId, partition, offset, null);
 	}
 
 	/**

@@ -137,9 +137,10 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * with which the database commits. The keys may be claimed again at once, and no
 	 * attempt is counted. The effects of a version may have been committed in part, so
 	 * lower versions stay excluded. Only records that the requests themselves have
-	 * completed are changed.
+	 * completed, and marks that their tokens have raised last, are changed.
 	 * @param claims the requests that had acquired the keys, each key at most once
+	 * @param marks the marks that were raised. Each falls to the one before it
 	 */
-	void undoAll(List<ClaimRequest> claims);
+	void undoAll(List<ClaimRequest> claims, List<OffsetMark> marks);
 
 }

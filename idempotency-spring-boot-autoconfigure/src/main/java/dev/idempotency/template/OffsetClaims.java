@@ -7,8 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.OptionalLong;
 import java.util.Set;
+import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -34,7 +34,8 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * <li>the mark and the handler's writes are stored together or not at all;</li>
  * <li>if the handler or the commit failed, the mark is read after the rollback. If it
  * cannot be read, the database is down, and the record is redelivered. If it is raised,
- * the commit had succeeded.</li>
+ * the commit had succeeded, or the handler has committed the transaction itself: then the
+ * mark is lowered again.</li>
  * </ol>
  * In a batch, one statement raises the mark of each partition to the highest offset of
  * the items that may run. The items of a partition that run are always its first ones,
@@ -75,8 +76,8 @@ final class OffsetClaims {
 	}
 
 	// Raise the marks in the current transaction, and set the claims of the items.
-	void claim(BatchRun<?> run, List<Integer> items) {
-		Collection<Partition> partitions = partitions(run, items);
+	void claim(BatchRun<?> run, List<Integer> items, UUID token) {
+		Collection<Partition> partitions = partitions(run, items, token);
 		List<Long> previous = raiseAll(run, items, partitions);
 		int index = 0;
 		for (Partition partition : partitions) {
@@ -85,7 +86,7 @@ final class OffsetClaims {
 	}
 
 	void completeWithoutEffect(BatchRun<?> run, List<Integer> items) {
-		raiseAll(run, items, partitions(run, items));
+		raiseAll(run, items, partitions(run, items, null));
 	}
 
 	private List<Long> raiseAll(BatchRun<?> run, List<Integer> items, Collection<Partition> partitions) {
@@ -95,8 +96,8 @@ final class OffsetClaims {
 
 	// Raise the marks one by one, because a concurrent transaction holds one of
 	// them. Only the items of its partition are blocked.
-	void claimEach(BatchRun<?> run, List<Integer> items) {
-		for (Partition partition : partitions(run, items)) {
+	void claimEach(BatchRun<?> run, List<Integer> items, UUID token) {
+		for (Partition partition : partitions(run, items, token)) {
 			int first = partition.items().get(0);
 			if (run.plan().isLaneBlocked(first)) {
 				continue;
@@ -122,36 +123,27 @@ final class OffsetClaims {
 			OffsetPosition position = position(item);
 			boolean duplicate = position.offset() <= previous;
 			if (duplicate && !confirmed) {
-				skip(position, position.mark(item.operation().key().scope()), previous);
+				skip(position, position.mark(item.operation().key().scope(), null), previous);
 				confirmed = true;
 			}
 			item.setClaim(duplicate ? COMPLETED : ACQUIRED);
 		}
 	}
 
-	void requireNotRaised(BatchRun<?> run, List<Integer> items, Throwable error, boolean inDoubt) {
-		partitions(run, items)
-			.forEach((partition) -> requireNotRaised(partition.highest(), run.subject(items), error, inDoubt));
+	// The marks that the current transaction has raised for items of a batch.
+	List<OffsetMark> marks(BatchRun<?> run, List<Integer> items, UUID token) {
+		return partitions(run, items, token).stream().map(Partition::highest).toList();
 	}
 
-	// Make sure, after a failure, that the database is available and does not have
-	// the mark. Otherwise it is no failure of the handler.
-	void requireNotRaised(OffsetMark mark, Object subject, Throwable error, boolean inDoubt) {
-		OptionalLong committed;
-		try {
-			committed = this.calls.settle(StoreCall.FAIL, subject, () -> requireSupported().find(mark));
-		}
-		catch (OperationBlockedException ex) {
-			ex.addSuppressed(error);
-			throw ex;
-		}
-		if (committed.orElse(OffsetMarks.NONE) >= mark.offset()) {
-			throw Transactions.lost(inDoubt, subject, error);
-		}
+	// Whether one of the marks is committed, or a higher one.
+	boolean isRaised(Object subject, List<OffsetMark> raised) {
+		return raised.stream()
+			.anyMatch((mark) -> this.calls.settle(StoreCall.FAIL, subject, () -> requireSupported().find(mark))
+				.orElse(OffsetMarks.NONE) >= mark.offset());
 	}
 
 	// A partition whose topic is not known yet is blocked, and the others are not.
-	private static Collection<Partition> partitions(BatchRun<?> run, List<Integer> items) {
+	private static Collection<Partition> partitions(BatchRun<?> run, List<Integer> items, @Nullable UUID token) {
 		Map<Object, Partition> partitions = new LinkedHashMap<>();
 		Set<Object> unknown = new HashSet<>();
 		for (int index : items) {
@@ -160,7 +152,7 @@ final class OffsetClaims {
 				continue;
 			}
 			try {
-				OffsetMark mark = position(item).mark(item.operation().key().scope());
+				OffsetMark mark = position(item).mark(item.operation().key().scope(), token);
 				partitions.merge(item.lane(), Partition.of(mark, index), Partition::and);
 			}
 			catch (OperationBlockedException ex) {

@@ -2,6 +2,8 @@ package dev.idempotency.template;
 
 import java.util.UUID;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.Internal;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.OffsetMark;
@@ -23,10 +25,11 @@ public record OffsetPosition(String topic, int partition, long offset, TopicIden
 	/**
 	 * Return the mark that an operation at this position raises.
 	 * @param scope the scope of its key
+	 * @param token the transaction that raises it, {@code null} if there is none
 	 * @return the mark
 	 */
-	public OffsetMark mark(String scope) {
-		return new OffsetMark(scope, this.topic, this.identity.get(), this.partition, this.offset);
+	public OffsetMark mark(String scope, @Nullable UUID token) {
+		return new OffsetMark(scope, this.topic, this.identity.get(), this.partition, this.offset, token);
 	}
 
 	/**

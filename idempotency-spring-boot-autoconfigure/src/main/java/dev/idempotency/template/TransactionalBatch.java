@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
@@ -19,6 +20,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -57,6 +59,9 @@ final class TransactionalBatch<T> {
 
 	// The requests of the current transaction, by the index of their item.
 	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+
+	// That of the marks which the current transaction has raised.
+	private UUID token = UUID.randomUUID();
 
 	// The declined items that are recognized by their offsets.
 	private final List<Integer> declinedPositions = new ArrayList<>();
@@ -150,7 +155,8 @@ final class TransactionalBatch<T> {
 				}
 			}
 			if (!positioned.isEmpty()) {
-				this.offsets.claim(this.run, positioned);
+				this.token = UUID.randomUUID();
+				this.offsets.claim(this.run, positioned, this.token);
 			}
 			return transaction;
 		}
@@ -174,7 +180,7 @@ final class TransactionalBatch<T> {
 				this.plan.claimOne(index, () -> this.engine.calls()
 					.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, true)));
 			});
-			this.offsets.claimEach(this.run, positioned);
+			this.offsets.claimEach(this.run, positioned, this.token);
 			return transaction;
 		});
 	}
@@ -285,8 +291,8 @@ final class TransactionalBatch<T> {
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
 		T declined = this.run.declined(due, error);
-		if (!inDoubt && (declined != null || !Invocation.isFailure(error)) && !this.requests.isEmpty()) {
-			this.transactions.undo(this.run.subject(due), this.requests.values(), error);
+		if (!inDoubt && (declined != null || !Invocation.isFailure(error))) {
+			undo(due, error);
 		}
 		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
 				: handleFailure(due, error, inDoubt);
@@ -325,7 +331,7 @@ final class TransactionalBatch<T> {
 			.toList();
 		try {
 			if (Invocation.isFailure(error)) {
-				noteFailures(failed, error, inDoubt);
+				noteFailures(failed, due, error, inDoubt);
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -337,20 +343,29 @@ final class TransactionalBatch<T> {
 		return true;
 	}
 
-	private void noteFailures(List<Integer> claimed, Throwable error, boolean inDoubt) {
-		List<Integer> positioned = claimed.stream().filter(this::isPositioned).toList();
-		this.offsets.requireNotRaised(this.run, positioned, error, inDoubt);
+	// If none of the claims of the transaction belongs to the failure, none of them can
+	// tell whether the handler has committed it.
+	private void noteFailures(List<Integer> claimed, List<Integer> due, Throwable error, boolean inDoubt) {
+		Object subject = this.run.subject(due);
 		List<ClaimRequest> failed = claimed.stream()
 			.filter((index) -> !isPositioned(index))
 			.map(this::request)
 			.toList();
-		Object subject = this.run.subject(claimed);
-		if (!failed.isEmpty()) {
-			this.transactions.noteFailure(subject, failed, this.requests.values(), error, inDoubt);
+		List<OffsetMark> marks = marks(claimed);
+		this.transactions.failed(subject,
+				() -> this.transactions.noteFailure(subject, failed, error) && !this.offsets.isRaised(subject, marks),
+				() -> undo(due, error), error, inDoubt);
+		if (claimed.isEmpty() && !inDoubt) {
+			undo(due, error);
 		}
-		else if (!inDoubt && !this.requests.isEmpty()) {
-			this.transactions.undo(subject, this.requests.values(), error);
-		}
+	}
+
+	private void undo(List<Integer> due, Throwable error) {
+		this.transactions.undo(this.run.subject(due), List.copyOf(this.requests.values()), marks(due), error);
+	}
+
+	private List<OffsetMark> marks(List<Integer> items) {
+		return this.offsets.marks(this.run, items.stream().filter(this::isPositioned).toList(), this.token);
 	}
 
 }

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.util.List;
 import java.util.Objects;
+import java.util.UUID;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -117,7 +118,7 @@ final class TransactionalProtocol {
 			OffsetPosition position, TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = invocation.operation();
 		this.offsets.requireSupported();
-		OffsetMark mark = position.mark(operation.key().scope());
+		OffsetMark mark = position.mark(operation.key().scope(), UUID.randomUUID());
 		TransactionStatus transaction = this.transactions.beginFirst(operation, boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		long previous = this.transactions.orRollback(transaction, () -> this.offsets.raise(operation, mark, joined));
@@ -192,25 +193,28 @@ final class TransactionalProtocol {
 	private void failed(IdempotentOperation operation, @Nullable ClaimRequest request, @Nullable OffsetMark mark,
 			Throwable error, boolean own, boolean inDoubt) {
 		boolean isFailure = Invocation.isFailure(error);
-		if (request != null && !own) {
+		if (!own) {
 			undoAfterRollback(operation, request, isFailure ? error : null);
+			return;
 		}
-		else if (request != null && isFailure) {
-			this.transactions.noteFailure(operation, List.of(request), List.of(request), error, inDoubt);
+		List<ClaimRequest> claims = (request != null) ? List.of(request) : List.of();
+		List<OffsetMark> marks = (mark != null) ? List.of(mark) : List.of();
+		Runnable undo = () -> this.transactions.undo(operation, claims, marks, error);
+		if (isFailure) {
+			this.transactions.failed(operation, () -> this.transactions.noteFailure(operation, claims, error)
+					&& !this.offsets.isRaised(operation, marks), undo, error, inDoubt);
 		}
-		else if (request != null && !inDoubt) {
-			this.transactions.undo(operation, List.of(request), error);
-		}
-		else if (mark != null && own && isFailure) {
-			this.offsets.requireNotRaised(mark, operation, error, inDoubt);
+		else if (!inDoubt) {
+			undo.run();
 		}
 	}
 
 	// The transaction of the caller still holds its connection and its lock on the
 	// record, also in afterCompletion. A note on this thread would wait for a second
 	// connection, and with a pool of one connection forever.
-	private void undoAfterRollback(IdempotentOperation operation, ClaimRequest request, @Nullable Throwable failure) {
-		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+	private void undoAfterRollback(IdempotentOperation operation, @Nullable ClaimRequest request,
+			@Nullable Throwable failure) {
+		if (request == null || !TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
@@ -237,15 +241,18 @@ final class TransactionalProtocol {
 	// execution.
 	private void undo(IdempotentOperation operation, ClaimRequest request, @Nullable Throwable failure,
 			boolean inDoubt) {
+		List<ClaimRequest> claims = List.of(request);
+		Runnable undo = () -> this.transactions.undo(operation, claims, List.of(), failure);
 		try {
 			if (!this.calls.isPermitted()) {
 				return;
 			}
 			if (failure != null) {
-				this.transactions.noteFailure(operation, List.of(request), List.of(request), failure, inDoubt);
+				this.transactions.failed(operation, () -> this.transactions.noteFailure(operation, claims, failure),
+						undo, failure, inDoubt);
 			}
 			else {
-				this.transactions.undo(operation, List.of(request), null);
+				undo.run();
 			}
 		}
 		catch (OperationBlockedException ex) {

@@ -1,10 +1,9 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -26,6 +25,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.EndedTransactions;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
@@ -212,54 +212,56 @@ final class Transactions {
 		return transaction.isCompleted();
 	}
 
-	// Note a failure for some of the claims of a transaction that was rolled back. If
-	// one of them is completed, the handler may have committed the transaction itself,
-	// with all its claims.
-	void noteFailure(Object subject, List<ClaimRequest> failed, Collection<ClaimRequest> claims, Throwable error,
-			boolean inDoubt) {
-		List<ClaimRequest> lost;
+	// Record the failure of a transaction that was rolled back, unless a completion is
+	// found. The handler may have committed it itself, with all those of the transaction.
+	void failed(Object subject, BooleanSupplier recording, Runnable undo, Throwable error, boolean inDoubt) {
+		boolean recorded;
 		try {
-			lost = noteFailure(subject, failed, error);
-			if (!lost.isEmpty() && !inDoubt) {
-				undo(subject, claims, error);
-				lost = noteFailure(subject, lost, error);
+			recorded = recording.getAsBoolean();
+			if (!recorded && !inDoubt) {
+				undo.run();
+				recorded = recording.getAsBoolean();
 			}
 		}
 		catch (OperationBlockedException ex) {
 			ex.addSuppressed(error);
 			throw ex;
 		}
-		if (!lost.isEmpty()) {
+		if (!recorded) {
 			throw lost(inDoubt, subject, error);
 		}
 	}
 
-	// Returns the claims that are not free.
-	private List<ClaimRequest> noteFailure(Object subject, List<ClaimRequest> claims, Throwable error) {
+	// Returns whether all keys were free.
+	boolean noteFailure(Object subject, List<ClaimRequest> claims, Throwable error) {
 		Failure failure = this.engine.results().failure(error);
-		List<Settlement> noted = StoreCalls.inParts(claims,
-				(part) -> this.calls.settle(StoreCall.FAIL, subject, () -> this.store.noteFailures(part, failure)));
-		return IntStream.range(0, claims.size())
-			.filter((i) -> noted.get(i) == Settlement.LOST)
-			.mapToObj(claims::get)
-			.toList();
+		return StoreCalls
+			.inParts(claims,
+					(part) -> this.calls.settle(StoreCall.FAIL, subject, () -> this.store.noteFailures(part, failure)))
+			.stream()
+			.allMatch(Settlement.SETTLED::equals);
 	}
 
 	// Undo the completions that a handler has committed itself, if it has. A duplicate
 	// may have added them to the cache.
-	void undo(Object subject, Collection<ClaimRequest> claims, @Nullable Throwable error) {
+	void undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks, @Nullable Throwable error) {
 		this.engine.cache().removeAll(claims.stream().map(ClaimRequest::key).toList());
 		try {
-			StoreCalls.inParts(List.copyOf(claims), (part) -> this.calls.settle(StoreCall.RELEASE, subject, () -> {
-				this.store.undoAll(part);
-				return List.of();
-			}));
+			StoreCalls.inParts(claims, (part) -> undo(subject, part, List.of()));
+			StoreCalls.inParts(marks, (part) -> undo(subject, List.of(), part));
 		}
 		catch (OperationBlockedException ex) {
 			if (error != null) {
 				error.addSuppressed(ex);
 			}
 		}
+	}
+
+	private List<?> undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks) {
+		return this.calls.settle(StoreCall.RELEASE, subject, () -> {
+			this.store.undoAll(claims, marks);
+			return claims;
+		});
 	}
 
 	static OperationLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {

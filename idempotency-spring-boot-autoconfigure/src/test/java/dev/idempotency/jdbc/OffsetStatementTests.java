@@ -1,5 +1,7 @@
 package dev.idempotency.jdbc;
 
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -12,8 +14,12 @@ import javax.sql.DataSource;
 import net.ttddyy.dsproxy.support.ProxyDataSourceBuilder;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
@@ -21,9 +27,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.IdempotentOperation;
@@ -35,6 +43,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -102,6 +111,37 @@ class OffsetStatementTests {
 			.toList();
 		assertThat(count(() -> runAll(items))).isEqualTo(unprotected + 1);
 		assertThat(count(() -> runAll(items))).as("duplicates").isOne();
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void recordsWhoseHandlerFailsOrIsBlockedAfterItHasCommittedItsTransactionRunAgain(boolean isBlocked) {
+		RuntimeException error = isBlocked ? new OperationInProgressException("nested", Duration.ZERO)
+				: new IllegalStateException("late");
+		IdempotentOperation first = operation(0, OFFSETS.incrementAndGet());
+		List<BatchItem> items = List.of(new BatchItem(first, 0),
+				new BatchItem(operation(1, OFFSETS.incrementAndGet()), 1));
+		assertThatThrownBy(() -> template.execute(first, ResultCodec.none(), () -> commitAndFail(error)))
+			.isSameAs(error);
+		BatchResult<Object> failed = template.executeAll(items, ResultCodec.none(),
+				(due) -> List.of(commitAndFail(error)));
+		assertThat(isBlocked ? failed.blocked().get(1) : failed.failure()).isSameAs(error);
+		List<List<Integer>> runs = new ArrayList<>();
+		template.executeAll(items, ResultCodec.none(), (due) -> {
+			runs.add(due);
+			return null;
+		});
+		assertThat(runs).containsExactly(List.of(0, 1));
+	}
+
+	private static Object commitAndFail(RuntimeException error) {
+		jdbc.execute((ConnectionCallback<@Nullable Void>) (connection) -> {
+			connection.commit();
+			return null;
+		});
+		throw error;
 	}
 
 	@Test

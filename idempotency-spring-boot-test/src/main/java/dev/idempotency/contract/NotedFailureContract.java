@@ -100,8 +100,8 @@ interface NotedFailureContract extends TransactionContract {
 			return store().claimInTransaction(retried, false);
 		});
 		List<ClaimRequest> own = List.of(inserted, batched, retried);
-		store().undoAll(own);
-		store().undoAll(own);
+		store().undoAll(own, List.of());
+		store().undoAll(own, List.of());
 		assertThat(own).allSatisfy((claim) -> {
 			assertThat(record(claim.key()).state()).isEqualTo(State.FAILED);
 			assertThat(record(claim.key()).completedAt()).isNull();
@@ -118,7 +118,7 @@ interface NotedFailureContract extends TransactionContract {
 		ClaimRequest other = Requests.request(Requests.newKey());
 		commit(() -> store().insert(other));
 		IdempotencyRecord before = record(other.key());
-		store().undoAll(List.of(Requests.request(other.key()), Requests.request(Requests.newKey())));
+		store().undoAll(List.of(Requests.request(other.key()), Requests.request(Requests.newKey())), List.of());
 		assertUnchanged(other.key(), before);
 	}
 

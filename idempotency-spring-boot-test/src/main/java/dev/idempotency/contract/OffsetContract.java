@@ -159,6 +159,24 @@ interface OffsetContract extends TransactionContract {
 	}
 
 	@Test
+	@Tag("promise-1")
+	@Tag("promise-3")
+	default void markFallsToThePreviousOneIfTheSameTransactionHasRaisedItLast() {
+		String topic = Requests.newKey().value();
+		OffsetMark first = new OffsetMark("scope", topic, new UUID(1, 2), 3, 5, UUID.randomUUID());
+		raise(first);
+		store().undoAll(List.of(), List.of(first));
+		assertThat(raise(first)).isEqualTo(OffsetMarks.NONE);
+		OffsetMark second = new OffsetMark("scope", topic, new UUID(1, 2), 3, 7, UUID.randomUUID());
+		raise(second);
+		store().undoAll(List.of(), List.of(first, mark(topic, 7)));
+		assertThat(marks().find(first)).hasValue(7);
+		store().undoAll(List.of(), List.of(second));
+		store().undoAll(List.of(), List.of(second));
+		assertThat(marks().find(first)).hasValue(5);
+	}
+
+	@Test
 	default void marksAreListed() {
 		String topic = Requests.newKey().value();
 		raise(mark(topic, 9));

@@ -104,7 +104,7 @@ interface VersionTransactionContract extends TransactionContract {
 		commit(() -> apply(key, 5));
 		ClaimRequest own = Requests.version(key, 7);
 		commit(() -> store().claimInTransaction(own, false));
-		store().undoAll(List.of(own));
+		store().undoAll(List.of(own), List.of());
 		assertThat(commit(() -> apply(key, 5))).isEqualTo(new Claim.Stale(6));
 		assertThat(commit(() -> apply(key, 7))).isEqualTo(new Claim.Acquired(3, 1));
 		assertCompleted(key, 7);

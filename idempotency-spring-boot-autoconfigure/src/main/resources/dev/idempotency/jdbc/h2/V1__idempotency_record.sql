@@ -35,6 +35,7 @@ CREATE TABLE ${table}_offset (
   topic_id        UUID                        NOT NULL,  -- a topic that was created again has another one
   last_offset     BIGINT                      NOT NULL,
   previous_offset BIGINT,                                -- the mark before the last update, which returns it
+  token           UUID,                                  -- the transaction that raised it last
   updated_at      TIMESTAMP(6) WITH TIME ZONE NOT NULL,
   CONSTRAINT ${name}_offset_pk PRIMARY KEY (id)
 );

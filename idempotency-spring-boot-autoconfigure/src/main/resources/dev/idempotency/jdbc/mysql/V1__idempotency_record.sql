@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS ${table}_offset (
   topic_id        BINARY(16)   NOT NULL,  -- a topic that was created again has another one
   last_offset     BIGINT       NOT NULL,
   previous_offset BIGINT,                 -- the mark before the last update, which returns it
+  token           BINARY(16),             -- the transaction that raised it last
   updated_at      DATETIME(6)  NOT NULL,
   PRIMARY KEY (id)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE ${collation};

@@ -311,6 +311,7 @@ CREATE TABLE ${table}_offset (
   topic_id        uuid        NOT NULL,  -- a topic that was created again has another one
   last_offset     bigint      NOT NULL,
   previous_offset bigint,                -- the mark before the last update, which returns it
+  token           uuid,                  -- the transaction that raised it last
   updated_at      timestamptz NOT NULL,
   CONSTRAINT ${name}_offset_pk PRIMARY KEY (id)
 ) WITH (
