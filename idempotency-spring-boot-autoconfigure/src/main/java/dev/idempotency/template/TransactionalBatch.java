@@ -360,8 +360,8 @@ final class TransactionalBatch<T> {
 		}
 	}
 
-	private void undo(List<Integer> due, Throwable error) {
-		this.transactions.undo(this.run.subject(due), List.copyOf(this.requests.values()), marks(due), error);
+	private boolean undo(List<Integer> due, Throwable error) {
+		return this.transactions.undo(this.run.subject(due), List.copyOf(this.requests.values()), marks(due), error);
 	}
 
 	private List<OffsetMark> marks(List<Integer> items) {

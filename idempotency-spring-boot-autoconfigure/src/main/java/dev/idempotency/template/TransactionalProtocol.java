@@ -3,6 +3,7 @@ package dev.idempotency.template;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.function.BooleanSupplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -72,13 +73,13 @@ final class TransactionalProtocol {
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = invocation.operation();
+		// A claim in an earlier transaction of the caller may have to be undone first.
+		this.settlements.awaitQueued(operation.key());
 		if (operation.position() != null) {
 			return execute(invocation, codec, operation.position(), boundary);
 		}
 		TransactionDefinition definition = boundary.definition();
 		ClaimRequest request = operation.newRequest();
-		// A claim in an earlier transaction of the caller may have to be undone first.
-		this.settlements.awaitQueued(operation.key());
 		TransactionStatus transaction = this.transactions.beginFirst(operation, definition);
 		boolean joined = !transaction.isNewTransaction();
 		// A key with versions has a record as a rule.
@@ -153,7 +154,14 @@ final class TransactionalProtocol {
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction);
 			this.transactions.rollback(transaction, ex);
-			failed(operation, request, mark, ex, transaction.isNewTransaction(), inDoubt);
+			List<ClaimRequest> claims = (request != null) ? List.of(request) : List.of();
+			List<OffsetMark> marks = (mark != null) ? List.of(mark) : List.of();
+			if (transaction.isNewTransaction()) {
+				failed(operation, claims, marks, ex, inDoubt);
+			}
+			else {
+				failedAfterRollback(operation, claims, marks, ex);
+			}
 			throw ex;
 		}
 		if (withoutEffect) {
@@ -190,31 +198,24 @@ final class TransactionalProtocol {
 		store(operation, request, result);
 	}
 
-	private void failed(IdempotentOperation operation, @Nullable ClaimRequest request, @Nullable OffsetMark mark,
-			Throwable error, boolean own, boolean inDoubt) {
-		boolean isFailure = Invocation.isFailure(error);
-		if (!own) {
-			undoAfterRollback(operation, request, isFailure ? error : null);
-			return;
-		}
-		List<ClaimRequest> claims = (request != null) ? List.of(request) : List.of();
-		List<OffsetMark> marks = (mark != null) ? List.of(mark) : List.of();
-		Runnable undo = () -> this.transactions.undo(operation, claims, marks, error);
-		if (isFailure) {
+	private void failed(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
+			Throwable error, boolean inDoubt) {
+		BooleanSupplier undo = () -> this.transactions.undo(operation, claims, marks, error);
+		if (Invocation.isFailure(error)) {
 			this.transactions.failed(operation, () -> this.transactions.noteFailure(operation, claims, error)
 					&& !this.offsets.isRaised(operation, marks), undo, error, inDoubt);
 		}
 		else if (!inDoubt) {
-			undo.run();
+			undo.getAsBoolean();
 		}
 	}
 
 	// The transaction of the caller still holds its connection and its lock on the
 	// record, also in afterCompletion. A note on this thread would wait for a second
 	// connection, and with a pool of one connection forever.
-	private void undoAfterRollback(IdempotentOperation operation, @Nullable ClaimRequest request,
-			@Nullable Throwable failure) {
-		if (request == null || !TransactionSynchronizationManager.isSynchronizationActive()) {
+	private void failedAfterRollback(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
+			Throwable error) {
+		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
@@ -228,9 +229,9 @@ final class TransactionalProtocol {
 
 			@Override
 			public void afterCompletion(int status) {
-				if (status == STATUS_ROLLED_BACK && (failure != null || !this.inDoubt)) {
+				if (status == STATUS_ROLLED_BACK) {
 					TransactionalProtocol.this.asynchronous.settle(List.of(operation), false,
-							() -> undo(operation, request, failure, this.inDoubt));
+							() -> failedEarlier(operation, claims, marks, error, this.inDoubt));
 				}
 			}
 
@@ -239,20 +240,11 @@ final class TransactionalProtocol {
 
 	// It is dropped if the store is unavailable, or if it arrives after the next
 	// execution.
-	private void undo(IdempotentOperation operation, ClaimRequest request, @Nullable Throwable failure,
-			boolean inDoubt) {
-		List<ClaimRequest> claims = List.of(request);
-		Runnable undo = () -> this.transactions.undo(operation, claims, List.of(), failure);
+	private void failedEarlier(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
+			Throwable error, boolean inDoubt) {
 		try {
-			if (!this.calls.isPermitted()) {
-				return;
-			}
-			if (failure != null) {
-				this.transactions.failed(operation, () -> this.transactions.noteFailure(operation, claims, failure),
-						undo, failure, inDoubt);
-			}
-			else {
-				undo.run();
+			if (this.calls.isPermitted()) {
+				failed(operation, claims, marks, error, inDoubt);
 			}
 		}
 		catch (OperationBlockedException ex) {

@@ -214,12 +214,11 @@ final class Transactions {
 
 	// Record the failure of a transaction that was rolled back, unless a completion is
 	// found. The handler may have committed it itself, with all those of the transaction.
-	void failed(Object subject, BooleanSupplier recording, Runnable undo, Throwable error, boolean inDoubt) {
+	void failed(Object subject, BooleanSupplier recording, BooleanSupplier undo, Throwable error, boolean inDoubt) {
 		boolean recorded;
 		try {
 			recorded = recording.getAsBoolean();
-			if (!recorded && !inDoubt) {
-				undo.run();
+			if (!recorded && !inDoubt && undo.getAsBoolean()) {
 				recorded = recording.getAsBoolean();
 			}
 		}
@@ -243,17 +242,18 @@ final class Transactions {
 	}
 
 	// Undo the completions that a handler has committed itself, if it has. A duplicate
-	// may have added them to the cache.
-	void undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks, @Nullable Throwable error) {
+	// may have added them to the cache. Returns false if that is not possible now, as
+	// when another owner holds the key.
+	boolean undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks, Throwable error) {
 		this.engine.cache().removeAll(claims.stream().map(ClaimRequest::key).toList());
 		try {
 			StoreCalls.inParts(claims, (part) -> undo(subject, part, List.of()));
 			StoreCalls.inParts(marks, (part) -> undo(subject, List.of(), part));
+			return true;
 		}
 		catch (OperationBlockedException ex) {
-			if (error != null) {
-				error.addSuppressed(ex);
-			}
+			error.addSuppressed(ex);
+			return false;
 		}
 	}
 

@@ -43,6 +43,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
@@ -134,6 +135,17 @@ class OffsetStatementTests {
 			return null;
 		});
 		assertThat(runs).containsExactly(List.of(0, 1));
+	}
+
+	@Test
+	@Tag("promise-1")
+	@Tag("promise-5")
+	void recordRunsAgainAfterTheRollbackOfTheCallerAlthoughItsHandlerHasCommitted() {
+		IdempotentOperation operation = operation(0, OFFSETS.incrementAndGet());
+		assertThatIllegalStateException().isThrownBy(() -> transactions.executeWithoutResult((status) -> template
+			.execute(operation, ResultCodec.none(), () -> commitAndFail(new IllegalStateException("late")))));
+		assertThat(template.<Object, RuntimeException>execute(operation, ResultCodec.none(), () -> null).duplicate())
+			.isFalse();
 	}
 
 	private static Object commitAndFail(RuntimeException error) {
