@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
+import dev.idempotency.testsupport.Library;
+
 /**
  * Loads the newest released version of the library. The build copies its jar to
  * {@code target/released}. Before the first release there is none, and the current
@@ -23,8 +25,6 @@ final class ReleasedVersion extends URLClassLoader {
 	private static final Set<String> SHARED = Set.of(Instance.class.getName(), Instance.Order.class.getName());
 
 	private static final Path FOLDER = Path.of("target", "released");
-
-	private static final Path CURRENT = Path.of("target", "classes");
 
 	private static final Path TESTS = Path.of("target", "test-classes");
 
@@ -40,7 +40,7 @@ final class ReleasedVersion extends URLClassLoader {
 			}
 		}
 		if (paths.isEmpty()) {
-			paths.add(CURRENT);
+			paths.add(Library.CLASSES);
 		}
 		paths.add(TESTS);
 		return new ReleasedVersion(paths);
@@ -77,7 +77,8 @@ final class ReleasedVersion extends URLClassLoader {
 	public Enumeration<URL> getResources(String name) throws IOException {
 		List<URL> found = new ArrayList<>(Collections.list(findResources(name)));
 		for (URL other : Collections.list(getParent().getResources(name))) {
-			if (Stream.of(CURRENT, TESTS).noneMatch((path) -> other.toString().startsWith(url(path).toString()))) {
+			if (Stream.of(Library.CLASSES, TESTS)
+				.noneMatch((path) -> other.toString().contains(url(path).toString()))) {
 				found.add(other);
 			}
 		}

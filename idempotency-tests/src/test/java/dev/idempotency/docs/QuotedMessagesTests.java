@@ -10,6 +10,8 @@ import java.util.stream.Stream;
 
 import org.junit.jupiter.api.Test;
 
+import dev.idempotency.testsupport.Library;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -38,7 +40,7 @@ class QuotedMessagesTests {
 
 	// The texts of the sources, with those that a sum joins in one piece.
 	private static String sources() throws IOException {
-		try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+		try (Stream<Path> files = Files.walk(Library.SOURCES)) {
 			return files.filter((file) -> file.toString().endsWith(".java"))
 				.map(QuotedMessagesTests::read)
 				.map((source) -> source.replaceAll("\"\\s*\\+\\s*\"", ""))

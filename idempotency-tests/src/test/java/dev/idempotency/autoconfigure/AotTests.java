@@ -28,6 +28,7 @@ import org.springframework.javapoet.ClassName;
 import org.springframework.kafka.annotation.KafkaListener;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.testsupport.Library;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -79,7 +80,7 @@ class AotTests {
 	@Test
 	void testsCoverEveryNameThatTheSourcesLookUp() throws IOException {
 		Set<String> names = new TreeSet<>();
-		try (Stream<Path> sources = Files.walk(Path.of("src/main/java"))) {
+		try (Stream<Path> sources = Files.walk(Library.SOURCES)) {
 			for (Path source : sources.filter((file) -> file.toString().endsWith(".java")).toList()) {
 				LOOK_UP.matcher(Files.readString(source)).results().forEach((look) -> names.add(look.group(1)));
 			}

@@ -18,6 +18,8 @@ import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.Location;
 import org.junit.jupiter.api.Test;
 
+import dev.idempotency.testsupport.Library;
+
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -64,7 +66,7 @@ class ApiTests {
 	}
 
 	private static boolean isMain(Location location) {
-		return location.contains("/classes/") && !location.contains("/test-classes/");
+		return location.contains(Library.CLASSES.toString());
 	}
 
 	private static boolean isApi(JavaClass type) {
