@@ -158,7 +158,7 @@ public final class Servers {
 		config.setJdbcUrl(url);
 		config.setMaximumPoolSize(20);
 		config.setMinimumIdle(1);
-		config.setConnectionTimeout(2000);
+		config.setConnectionTimeout(10000);
 		return new HikariDataSource(config);
 	}
 
@@ -174,7 +174,7 @@ public final class Servers {
 		config.setPassword(postgres().password());
 		config.setMaximumPoolSize(20);
 		config.setMinimumIdle(1);
-		config.setConnectionTimeout(2000);
+		config.setConnectionTimeout(10000);
 		return new HikariDataSource(config);
 	}
 

@@ -17,9 +17,8 @@ import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.springframework.boot.SpringApplicationAotProcessor;
 import tools.jackson.databind.JsonNode;
 
@@ -28,9 +27,10 @@ import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for the service with ahead-of-time processing, on the JVM. The profile
- * {@code redis} has a default store and a named one.
+ * {@code redis} has a default store and a named one. They start two JVMs and a compiler:
+ * the build does without, because the library tests its hints.
  */
-@Execution(ExecutionMode.CONCURRENT)
+@EnabledIfSystemProperty(named = "test.aot", matches = ".*")
 class AheadOfTimeTests {
 
 	private static final Duration TIMEOUT = Duration.ofMinutes(2);

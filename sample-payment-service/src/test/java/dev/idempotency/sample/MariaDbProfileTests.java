@@ -52,7 +52,7 @@ class MariaDbProfileTests {
 		service.order(200, 0.5);
 		JsonNode after = service.awaitConsumption();
 		assertThat(service.increase(after, "/protected/charges")).isEqualTo(200);
-		assertThat(service.increase(after, "/protected/suppressed")).isEqualTo(100);
+		assertThat(service.increase(after, "/protected/suppressed")).isGreaterThanOrEqualTo(100);
 		assertThat(service.increase(after, "/gateway/calls")).isEqualTo(200);
 		assertThat(service.increase(after, "/gateway/charges")).isEqualTo(200);
 		assertThat(service.increase(after, "/unprotected/charges")).isGreaterThan(200);

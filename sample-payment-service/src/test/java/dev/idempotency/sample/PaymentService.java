@@ -13,7 +13,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * A client of the running service that compares its figures with those at the start of a
- * test.
+ * test. Deliveries and suppressed ones are at least those that a test causes: after a
+ * rebalance Kafka delivers again what was not committed.
  */
 class PaymentService {
 

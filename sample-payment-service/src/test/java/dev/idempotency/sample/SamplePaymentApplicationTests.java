@@ -63,7 +63,7 @@ class SamplePaymentApplicationTests {
 		assertThat(this.service.increase(after, "/paymentsRequested")).isEqualTo(200);
 		assertThat(this.service.increase(after, "/messagesSent")).isEqualTo(300);
 		assertThat(this.service.increase(after, "/protected/charges")).isEqualTo(200);
-		assertThat(this.service.increase(after, "/protected/suppressed")).isEqualTo(100);
+		assertThat(this.service.increase(after, "/protected/suppressed")).isGreaterThanOrEqualTo(100);
 		assertThat(this.service.increase(after, "/gateway/calls")).isEqualTo(200);
 		assertThat(this.service.increase(after, "/unprotected/charges")).isGreaterThan(200);
 		assertThat(this.service.increaseOfAmount(after, "/protected/amountCharged"))

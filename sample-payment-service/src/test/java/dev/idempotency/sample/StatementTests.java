@@ -57,8 +57,8 @@ class StatementTests {
 			.update();
 		assertThat(events).isGreaterThanOrEqualTo(50);
 		JsonNode after = this.service.awaitConsumption();
-		assertThat(this.service.increase(after, "/statements/deliveries")).isEqualTo(50 + events);
-		assertThat(this.service.increase(after, "/statements/suppressed")).isEqualTo(events);
+		assertThat(this.service.increase(after, "/statements/deliveries")).isGreaterThanOrEqualTo(50 + events);
+		assertThat(this.service.increase(after, "/statements/suppressed")).isGreaterThanOrEqualTo(events);
 		assertThat(this.service.increase(after, "/statements/applied")).isEqualTo(50);
 		assertStatementsMatchTheLedger(after);
 	}
