@@ -20,6 +20,8 @@ public final class ReconciliationCsv {
 	 */
 	public static final String HEADER = "topic,partition,offset,timestamp,status,scope,key,detail\r\n";
 
+	private static final String FORMULA = "=+-@\t\r";
+
 	private ReconciliationCsv() {
 	}
 
@@ -40,6 +42,10 @@ public final class ReconciliationCsv {
 
 	private static String field(@Nullable Object value) {
 		String text = Objects.toString(value, "");
+		// A spreadsheet would run it as a formula.
+		if (value instanceof String && !text.isEmpty() && FORMULA.indexOf(text.charAt(0)) >= 0) {
+			text = "'" + text;
+		}
 		boolean plain = text.chars().noneMatch((c) -> c == '"' || c == ',' || c == '\r' || c == '\n');
 		return plain ? text : '"' + text.replace("\"", "\"\"") + '"';
 	}

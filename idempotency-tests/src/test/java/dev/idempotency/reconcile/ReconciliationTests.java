@@ -129,6 +129,14 @@ class ReconciliationTests {
 		assertThat(Kafka.committed(topic, topic, 0)).isEqualTo(CONSUMED);
 	}
 
+	@ParameterizedTest
+	@ValueSource(strings = { "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1" })
+	void textIsNoFormulaInASpreadsheet(String text) {
+		ReconciliationFinding finding = new ReconciliationFinding("topic", 0, 5, Instant.EPOCH,
+				ReconciliationStatus.MISSING, null, text);
+		assertThat(ReconciliationCsv.line(finding)).contains("'" + text).doesNotContain("," + text);
+	}
+
 	private static TestApp app(String type, String topic, String database) {
 		TestApp app = TestApp.of(ReconciledApp.class)
 			.database(database)
