@@ -75,6 +75,13 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 		String target = name.equals(StoreNames.DEFAULT) ? store.name() : name;
 		logger.info("The keys of the idempotency store '" + source.name() + "' move to the store '" + target
 				+ "'. Instances that use only the store '" + source.name() + "' must not run at the same time.");
+		if (transactions != null && source.store() instanceof JdbcIdempotencyStore old
+				&& store instanceof JdbcIdempotencyStore own && old.dataSource() == own.dataSource()) {
+			logger.warn("While keys move to the store '" + target + "', each transaction of a listener takes a second "
+					+ "connection of the same pool to read the store '" + source.name()
+					+ "'. Make the pool larger than the number of consumers; otherwise they wait for each other, and "
+					+ "nothing is processed");
+		}
 		OffsetMarkCopy.copy(source.name(), source.store(), store, transactions);
 		if (transactions != null && this.properties.key().onMissing() == null && OffsetMarkCopy.marks(store).isPresent()
 				&& OffsetMarkCopy.marks(source.store()).isEmpty()) {

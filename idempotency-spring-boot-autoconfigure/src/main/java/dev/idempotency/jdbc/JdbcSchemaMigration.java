@@ -1,6 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 
 import javax.sql.DataSource;
 
@@ -126,8 +127,12 @@ public final class JdbcSchemaMigration {
 		}
 		return new IdempotencyConfigurationException(
 				"The schema of the table '" + table + "' could not be migrated: " + error.getMessage(),
-				"Add Flyway's module for the database if it is missing, and grant the user the right to create "
-						+ "tables; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
+				((ExceptionCauses.find(SQLTransientConnectionException.class, error) != null)
+						? "Flyway uses two connections at a time: make the database available, and set the size of its pool "
+								+ "('spring.datasource.hikari.maximum-pool-size') to 2 or more"
+						: "Add Flyway's module for the database if it is missing, and grant the user the right to create "
+								+ "tables")
+						+ "; or create the table yourself and set 'idempotency.jdbc.schema' to 'validate'.");
 	}
 
 	/**

@@ -60,7 +60,7 @@ final class StoredResults {
 		}
 		if (claim instanceof Claim.InProgress inProgress) {
 			throw new OperationInProgressException(operation
-					+ " is being processed by another consumer. The partition is paused and the record is redelivered "
+					+ " is being processed by another owner. The partition is paused and the record is redelivered "
 					+ "until that claim completes, fails or expires", inProgress.retryAfter());
 		}
 		if (claim instanceof Claim.Stale stale) {

@@ -86,7 +86,11 @@ class StoreMoveTests {
 		send(1, "b", "new");
 		TestApp moving = moved(listeners, "jdbc", "jdbc").with("idempotency.jdbc.table", "new_record")
 			.with("idempotency.jdbc.layout", "partitioned");
-		run(moving);
+		try (Logs logs = new Logs()) {
+			run(moving);
+			assertThat(logs.messages("WARN"))
+				.anyMatch((warning) -> warning.contains("takes a second connection of the same pool"));
+		}
 		assertThat(HANDLED).containsExactlyInAnyOrder("third", "new");
 		HANDLED.clear();
 		run(moving);

@@ -94,7 +94,8 @@ class DeferredCompletionTests {
 	void nothingIsCompletedBeforeTheTransactionHasCommitted() {
 		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", false));
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
-		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
+		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run)
+			.withMessageContaining("by another owner");
 		pending().complete();
 		assertThat(state()).isEqualTo(State.COMPLETED);
 		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));

@@ -97,7 +97,7 @@ final class BlockedRecords {
 				.orElse("the store has no record of the key, so that the transaction of its owner is still open");
 		}
 		catch (RuntimeException ex) {
-			return "another consumer has the key, and the store did not tell more: " + ex.getMessage();
+			return "another owner has the key, and the store did not tell more: " + ex.getMessage();
 		}
 	}
 
