@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
@@ -133,12 +134,19 @@ record PostgresDialect(Layout layout) implements Dialect {
 	 */
 	private static final class Driver {
 
+		// The place of a row, in each language of the server, in the first line only: the
+		// functions of a partitioned table follow.
+		private static final Pattern ROW = Pattern.compile("[^\\n]*\\(\\d+,\\d+\\)");
+
 		// While a statement waits for the transaction that has written a row, the server
 		// adds to an error which row it is. A cancelled statement without that was slow
 		// or waited for the table: the database is not available.
 		private static boolean waitedForRow(SQLException error) {
-			return !(error instanceof PSQLException cancelled) || cancelled.getServerErrorMessage() == null
-					|| cancelled.getServerErrorMessage().getWhere() != null;
+			if (!(error instanceof PSQLException cancelled) || cancelled.getServerErrorMessage() == null) {
+				return true;
+			}
+			String where = cancelled.getServerErrorMessage().getWhere();
+			return where != null && ROW.matcher(where).lookingAt();
 		}
 
 		private static boolean isAborted(Connection connection) throws SQLException {

@@ -67,6 +67,21 @@ class StatementLimitTests {
 		}
 	}
 
+	// The claims of a partitioned table are functions.
+	@Test
+	@Tag("promise-11")
+	void slowFunctionHasNoOtherOwner() throws SQLException {
+		database.jdbc().execute("""
+				CREATE OR REPLACE FUNCTION slow() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+				  PERFORM pg_sleep(20);
+				  RETURN 1;
+				END $$""");
+		SqlStatement slow = SqlStatement.of("SELECT slow()").limitedBy(new StatementLimit(LIMIT));
+		try (Connection connection = database.pool().getConnection()) {
+			assertUnknown(() -> slow.first(connection, Parameters.none(), (row) -> row.getInt(1)));
+		}
+	}
+
 	private static void assertUnknown(ThrowingCallable statement) {
 		assertThatExceptionOfType(SQLException.class).isThrownBy(statement)
 			.satisfies((ex) -> assertThat(new PostgresDialect(Layout.SINGLE).is(Problem.OUTAGE, ex)).isTrue())
