@@ -80,14 +80,14 @@ public final class OutboxEndpoint {
 
 	/**
 	 * List dead letters.
-	 * @param view {@code set-aside}
+	 * @param view {@code dead-letters}
 	 * @param limit the largest number of messages, 1 to 1000, 100 by default
 	 * @param context the user
 	 * @return the list, {@code null} if there is no such view
 	 */
 	@ReadOperation
 	public @Nullable DeadLetterList view(@Selector String view, @Nullable Integer limit, SecurityContext context) {
-		if (!view.equals("set-aside")) {
+		if (!view.equals("dead-letters")) {
 			return null;
 		}
 		boolean values = this.showValues.isShown(context, this.roles);
@@ -133,7 +133,7 @@ public final class OutboxEndpoint {
 		}
 		catch (IllegalArgumentException ex) {
 			throw new IllegalArgumentException(
-					"'id' is missing or not a UUID. Copy it from the view 'set-aside', or name a 'topic'", ex);
+					"'id' is missing or not a UUID. Copy it from the view 'dead-letters', or name a 'topic'", ex);
 		}
 	}
 
@@ -144,11 +144,11 @@ public final class OutboxEndpoint {
 	 * @param pending the number of messages that are to be published, see {@link Status}
 	 * @param oldest the age of the oldest message that is pending or blocked, if there is
 	 * one
-	 * @param setAside the number of dead letters, see {@link Status}
+	 * @param deadLetters the number of dead letters, see {@link Status}
 	 * @param blocked the number of messages behind a dead letter with the same ordering
 	 * key, see {@link Status}
 	 */
-	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long setAside,
+	public record OutboxOverview(String table, long pending, @Nullable Duration oldest, long deadLetters,
 			long blocked) implements OperationResponseBody {
 
 	}
@@ -172,12 +172,12 @@ public final class OutboxEndpoint {
 	 * @param type the type of the event
 	 * @param idempotencyKey its idempotency key
 	 * @param createdAt the time at which the application sent it
-	 * @param setAsideAt the time at which the relay gave it up
+	 * @param deadLetterAt the time at which the relay gave it up
 	 * @param attempts the number of refusals by the broker
 	 * @param error the error of the last refusal
 	 */
 	public record DeadLetterDescriptor(UUID id, String topic, String aggregateType, String aggregateId, String type,
-			String idempotencyKey, Instant createdAt, Instant setAsideAt, int attempts, ErrorDescriptor error) {
+			String idempotencyKey, Instant createdAt, Instant deadLetterAt, int attempts, ErrorDescriptor error) {
 
 		static DeadLetterDescriptor of(DeadLetter message, boolean values) {
 			return new DeadLetterDescriptor(message.id(), message.topic(), message.aggregateType(),

@@ -65,7 +65,7 @@ final class OutboxRowMapper {
 		return new DeadLetter(Objects.requireNonNull(types.uuid(row, "id")), row.getString("topic"),
 				row.getString("aggregatetype"), row.getString("aggregateid"), row.getString("type"),
 				row.getString("idempotency_key"), time(row, "created_at", types).toInstant(),
-				time(row, "set_aside_at", types).toInstant(), row.getInt("attempts"),
+				time(row, "dead_letter_at", types).toInstant(), row.getInt("attempts"),
 				new Failure(String.valueOf(row.getString("error_type")), row.getString("error_message")));
 	}
 

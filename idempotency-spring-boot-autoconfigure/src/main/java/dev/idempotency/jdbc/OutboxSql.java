@@ -15,12 +15,12 @@ abstract class OutboxSql {
 	// One relay leaves lanes to others.
 	static final int LANES_OF_A_CLAIM = LANES / 2;
 
-	static final String PENDING = "published_at IS NULL AND set_aside_at IS NULL";
+	static final String PENDING = "published_at IS NULL AND dead_letter_at IS NULL";
 
 	// Excludes messages that only wait behind a dead letter.
-	private static final String DEAD = "set_aside_at IS NOT NULL AND blocked_by IS NULL";
+	private static final String DEAD = "dead_letter_at IS NOT NULL AND blocked_by IS NULL";
 
-	private static final String BLOCKED = "set_aside_at IS NOT NULL AND blocked_by IS NOT NULL";
+	private static final String BLOCKED = "dead_letter_at IS NOT NULL AND blocked_by IS NOT NULL";
 
 	// An earlier message with the same topic and key. Arguments: the table, the condition
 	// for the same key, whether the lane has refused messages, the index.
@@ -34,16 +34,16 @@ abstract class OutboxSql {
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
 			  CASE WHEN %3$s THEN (SELECT f.id\s""" + EARLIER + """
-			f.next_attempt_at IS NOT NULL AND f.set_aside_at IS NOT NULL ORDER BY f.position LIMIT 1) END AS blocker""";
+			f.next_attempt_at IS NOT NULL AND f.dead_letter_at IS NOT NULL ORDER BY f.position LIMIT 1) END AS blocker""";
 
 	// Excludes messages that are retried later and those that follow them. It costs
 	// one index lookup for each row, if its lane has refused messages. NOT EXISTS
 	// would be a join, which compares each row with all failed messages.
 	private static final String DUE = """
-			o.published_at IS NULL AND o.set_aside_at IS NULL
+			o.published_at IS NULL AND o.dead_letter_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
 			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE\s""" + EARLIER + """
-			f.set_aside_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP ORDER BY f.position LIMIT 1), FALSE)
+			f.dead_letter_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP ORDER BY f.position LIMIT 1), FALSE)
 			  ELSE FALSE END""";
 
 	// The order is random, so that no lane is neglected.
@@ -153,7 +153,7 @@ abstract class OutboxSql {
 	String failed() {
 		return "UPDATE " + this.table
 				+ " SET attempts = :attempts, error_type = :error_type, error_message = :error_message, "
-				+ "next_attempt_at = " + later() + ", blocked_by = NULL, set_aside_at = CASE WHEN :dead THEN " + now()
+				+ "next_attempt_at = " + later() + ", blocked_by = NULL, dead_letter_at = CASE WHEN :dead THEN " + now()
 				+ " END WHERE id = :id AND " + PENDING;
 	}
 
@@ -161,7 +161,7 @@ abstract class OutboxSql {
 	// leaves the index of pending messages, so that no later claim reads it again.
 	// Parameters: 'blocker', the id of the dead letter, and 'id'.
 	String block() {
-		return "UPDATE " + this.table + " SET blocked_by = :blocker, set_aside_at = " + now() + ", next_attempt_at = "
+		return "UPDATE " + this.table + " SET blocked_by = :blocker, dead_letter_at = " + now() + ", next_attempt_at = "
 				+ now() + " WHERE id = :id AND " + PENDING;
 	}
 
@@ -170,8 +170,8 @@ abstract class OutboxSql {
 	// the order of the messages.
 	String unblock() {
 		return unblock("""
-				SELECT b.id FROM %1$s b WHERE b.set_aside_at IS NOT NULL AND b.blocked_by IS NOT NULL
-				  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.id = b.blocked_by AND f.set_aside_at IS NOT NULL)
+				SELECT b.id FROM %1$s b WHERE b.dead_letter_at IS NOT NULL AND b.blocked_by IS NOT NULL
+				  AND NOT EXISTS (SELECT 1 FROM %1$s f WHERE f.id = b.blocked_by AND f.dead_letter_at IS NOT NULL)
 				ORDER BY b.position LIMIT :limit""".formatted(this.table));
 	}
 
@@ -184,7 +184,7 @@ abstract class OutboxSql {
 
 	// The messages keep the time of their next attempt, by which relays find them.
 	final String unblock(String ids) {
-		return update("set_aside_at = NULL, blocked_by = NULL", ids, BLOCKED);
+		return update("dead_letter_at = NULL, blocked_by = NULL", ids, BLOCKED);
 	}
 
 	// Leaves out locked messages, where that does not lock more of them.
@@ -220,15 +220,15 @@ abstract class OutboxSql {
 	}
 
 	String deadLetters() {
-		return "SELECT id, topic, aggregatetype, aggregateid, type, idempotency_key, created_at, set_aside_at, attempts, "
+		return "SELECT id, topic, aggregatetype, aggregateid, type, idempotency_key, created_at, dead_letter_at, attempts, "
 				+ "error_type, error_message FROM " + this.table + " WHERE " + DEAD
-				+ " ORDER BY set_aside_at DESC LIMIT :limit";
+				+ " ORDER BY dead_letter_at DESC LIMIT :limit";
 	}
 
 	// The message gets a time for its next attempt, by which relays find it before
 	// their marks.
 	private String retried() {
-		return "set_aside_at = NULL, next_attempt_at = " + now() + ", attempts = 0";
+		return "dead_letter_at = NULL, next_attempt_at = " + now() + ", attempts = 0";
 	}
 
 	String retry() {

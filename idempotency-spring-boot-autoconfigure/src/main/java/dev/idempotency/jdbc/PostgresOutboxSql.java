@@ -22,7 +22,7 @@ final class PostgresOutboxSql extends OutboxSql {
 			SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 			SET LOCAL lock_timeout = '2s';
 			SET LOCAL tcp_user_timeout = '60s';
-			UPDATE %1$s SET published_at = NULL, set_aside_at = NULL, next_attempt_at = NULL, attempts = 0,
+			UPDATE %1$s SET published_at = NULL, dead_letter_at = NULL, next_attempt_at = NULL, attempts = 0,
 			  error_type = NULL, error_message = NULL WHERE FALSE;
 			""";
 
@@ -53,9 +53,9 @@ final class PostgresOutboxSql extends OutboxSql {
 	private static final String TOPICS = """
 			WITH RECURSIVE t(topic) AS (
 			  (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.position >= %4$s
-			    AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.topic LIMIT 1)
+			    AND o.published_at IS NULL AND o.dead_letter_at IS NULL ORDER BY o.topic LIMIT 1)
 			  UNION ALL SELECT (SELECT o.topic FROM %1$s o WHERE o.lane = l.lane AND o.topic > t.topic
-			    AND o.position >= %4$s AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.topic LIMIT 1)
+			    AND o.position >= %4$s AND o.published_at IS NULL AND o.dead_letter_at IS NULL ORDER BY o.topic LIMIT 1)
 			  FROM t WHERE t.topic IS NOT NULL)
 			""";
 
@@ -87,7 +87,7 @@ final class PostgresOutboxSql extends OutboxSql {
 	private static final String LOOK = """
 			SELECT extract(epoch FROM pg_postmaster_start_time())::text, coalesce(s.position, 0), w.writers,
 			  ARRAY(SELECT (SELECT o.position FROM %1$s o WHERE o.lane = m.number - 1 AND o.position >= m.start
-			      AND o.published_at IS NULL AND o.set_aside_at IS NULL ORDER BY o.position LIMIT 1)
+			      AND o.published_at IS NULL AND o.dead_letter_at IS NULL ORDER BY o.position LIMIT 1)
 			    FROM unnest(:starts::bigint[]) WITH ORDINALITY AS m(start, number) ORDER BY m.number)
 			FROM (SELECT CASE WHEN has_sequence_privilege(q, 'USAGE, SELECT') THEN pg_sequence_last_value(q::regclass) END
 			    FROM pg_get_serial_sequence('%1$s', 'position') q) s(position)
@@ -112,10 +112,10 @@ final class PostgresOutboxSql extends OutboxSql {
 			      ORDER BY o.position LIMIT 1)
 			    UNION ALL (SELECT o.created_at FROM %1$s o WHERE o.lane = l.lane AND %4$s AND %3$s
 			      ORDER BY o.position LIMIT 1)) f), CURRENT_TIMESTAMP,
-			  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE set_aside_at BETWEEN '-infinity' AND 'infinity'
+			  (SELECT count(*) FROM (SELECT 1 FROM %1$s WHERE dead_letter_at BETWEEN '-infinity' AND 'infinity'
 			    AND blocked_by IS NULL LIMIT :most) s), b.blocked, b.oldest
 			FROM (SELECT count(*) AS blocked, min(created_at) AS oldest FROM (SELECT created_at FROM %1$s
-			  WHERE set_aside_at BETWEEN '-infinity' AND 'infinity'
+			  WHERE dead_letter_at BETWEEN '-infinity' AND 'infinity'
 			    AND blocked_by >= '00000000-0000-0000-0000-000000000000' LIMIT :most) c) b""";
 
 	// The limit of 16 MiB applies approximately, because the driver keeps all rows in
@@ -138,14 +138,14 @@ final class PostgresOutboxSql extends OutboxSql {
 	// behind each. It skips locked messages until the next time.
 	private static final String UNBLOCKED = """
 			WITH RECURSIVE b(id) AS (
-			  (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by IS NOT NULL
+			  (SELECT o.blocked_by FROM %1$s o WHERE o.dead_letter_at IS NOT NULL AND o.blocked_by IS NOT NULL
 			    ORDER BY o.blocked_by LIMIT 1)
-			  UNION ALL SELECT (SELECT o.blocked_by FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by > b.id
+			  UNION ALL SELECT (SELECT o.blocked_by FROM %1$s o WHERE o.dead_letter_at IS NOT NULL AND o.blocked_by > b.id
 			    ORDER BY o.blocked_by LIMIT 1) FROM b WHERE b.id IS NOT NULL)
 			SELECT w.id FROM b CROSS JOIN LATERAL (
-			  SELECT o.id FROM %1$s o WHERE o.set_aside_at IS NOT NULL AND o.blocked_by = b.id ORDER BY o.position
+			  SELECT o.id FROM %1$s o WHERE o.dead_letter_at IS NOT NULL AND o.blocked_by = b.id ORDER BY o.position
 			  FOR UPDATE SKIP LOCKED) w
-			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.set_aside_at IS NOT NULL), FALSE)
+			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.dead_letter_at IS NOT NULL), FALSE)
 			LIMIT :limit""";
 
 	private final String channel;

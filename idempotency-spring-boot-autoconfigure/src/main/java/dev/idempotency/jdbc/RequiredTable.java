@@ -43,7 +43,7 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 			generated(Type.LONG, "position"), generated(Type.TIME, "created_at"), generated(Type.INTEGER, "attempts"),
 			optional(Type.BYTES, "message_key", "payload"), optional(Type.UUID, "blocked_by"),
 			optional(Type.TEXT, "headers", "error_type", "error_message"),
-			optional(Type.TIME, "published_at", "next_attempt_at", "set_aside_at"));
+			optional(Type.TIME, "published_at", "next_attempt_at", "dead_letter_at"));
 
 	private static final List<Column> LANE = columns(inserted(Type.SHORT, "lane"));
 

@@ -23,7 +23,7 @@ import dev.idempotency.outbox.OutboxStore.Status;
  * status that the observer has read, and exist after its first reading.
  * <ul>
  * <li>{@code idempotency.outbox.publish}, timer, from sending a message to the answer of
- * the broker: {@code outcome} ({@code published}, {@code refused}, {@code set_aside},
+ * the broker: {@code outcome} ({@code published}, {@code refused}, {@code dead_letter},
  * {@code unavailable})</li>
  * <li>{@code idempotency.outbox.pending}, gauge, messages to publish</li>
  * <li>{@code idempotency.outbox.blocked}, gauge, messages blocked by a dead letter with
@@ -31,7 +31,7 @@ import dev.idempotency.outbox.OutboxStore.Status;
  * <li>{@code idempotency.outbox.age}, gauge, age of the oldest pending or blocked message
  * in seconds, 0 if there is none. If the status could not be read for 15 seconds, the age
  * grows as if nothing had been published</li>
- * <li>{@code idempotency.outbox.set.aside}, gauge, dead letters</li>
+ * <li>{@code idempotency.outbox.dead.letters}, gauge, dead letters</li>
  * </ul>
  *
  * @since 0.1.0
@@ -67,14 +67,9 @@ public final class OutboxMetrics implements OutboxObserver {
 					Timer.builder("idempotency.outbox.publish")
 						.description("Time from sending a message with the outbox to the answer of the broker")
 						.tag("table", table)
-						.tag("outcome", tag(outcome))
+						.tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
 						.register(registry));
 		}
-	}
-
-	// The published name of this value is older than the constant.
-	private static String tag(PublishOutcome outcome) {
-		return (outcome == PublishOutcome.DEAD_LETTER) ? "set_aside" : outcome.name().toLowerCase(Locale.ROOT);
 	}
 
 	@Override
@@ -95,7 +90,7 @@ public final class OutboxMetrics implements OutboxObserver {
 		gauge("pending", "Messages of the outbox to publish", Status::pending);
 		gauge("blocked", "Messages of the outbox that are blocked by a dead letter with their topic and key",
 				Status::blocked);
-		gauge("set.aside", "Dead letters of the outbox", Status::deadLetters);
+		gauge("dead.letters", "Dead letters of the outbox", Status::deadLetters);
 		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, OutboxMetrics::age)
 			.description("Age of the oldest pending or blocked message of the outbox")
 			.tag("table", this.table)

@@ -75,7 +75,7 @@ class EndpointDocumentTests {
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
 			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all",
-					"/offsets", "/offsets/lower", "outbox", "outbox/set-aside", "outbox/retry", "outbox/discard",
+					"/offsets", "/offsets/lower", "outbox", "outbox/dead-letters", "outbox/retry", "outbox/discard",
 					"reconciliation", "reconciliation/findings");
 	}
 

@@ -60,7 +60,7 @@ class OutboxEndpointTests {
 	}
 
 	private JsonNode shown(EndpointApp app) {
-		HttpResponse<String> response = app.get("outbox/set-aside?limit=1000");
+		HttpResponse<String> response = app.get("outbox/dead-letters?limit=1000");
 		assertThat(response.statusCode()).isEqualTo(200);
 		return EndpointApp.json(response)
 			.path("messages")
@@ -82,7 +82,7 @@ class OutboxEndpointTests {
 		JsonNode after = overview();
 		assertThat(after.path("table").asString()).isEqualTo("idempotency_outbox");
 		assertThat(after.path("pending").asInt()).isEqualTo(before.path("pending").asInt() + 1);
-		assertThat(after.path("setAside").asInt()).isEqualTo(before.path("setAside").asInt() + 1);
+		assertThat(after.path("deadLetters").asInt()).isEqualTo(before.path("deadLetters").asInt() + 1);
 		assertThat(after.path("oldest").asString()).startsWith("PT");
 	}
 
@@ -91,7 +91,7 @@ class OutboxEndpointTests {
 		writer.deadLetter(this.id);
 		JsonNode message = shown(writer);
 		assertThat(message.propertyNames()).containsExactlyInAnyOrder("id", "topic", "aggregateType", "aggregateId",
-				"type", "idempotencyKey", "createdAt", "setAsideAt", "attempts", "error");
+				"type", "idempotencyKey", "createdAt", "deadLetterAt", "attempts", "error");
 		assertThat(message.path("topic").asString()).isEqualTo("payments");
 		assertThat(message.path("aggregateType").asString()).isEqualTo("payment");
 		assertThat(message.path("aggregateId").asString()).isEqualTo("42");
@@ -106,7 +106,7 @@ class OutboxEndpointTests {
 		writer.deadLetter(this.id);
 		assertThat(shown(writer).at("/error/message").asString()).isEqualTo("card 4711");
 		assertThat(shown(reader).path("error").propertyNames()).containsExactly("type");
-		assertThat(reader.get("outbox/set-aside").body()).doesNotContain("card 4711");
+		assertThat(reader.get("outbox/dead-letters").body()).doesNotContain("card 4711");
 	}
 
 	@ParameterizedTest
@@ -115,13 +115,13 @@ class OutboxEndpointTests {
 		writer.deadLetter(this.id);
 		OutboxEndpoint endpoint = new OutboxEndpoint(new OutboxAdmin(writer.outbox(), () -> {
 		}, Observers.none()), Show.WHEN_AUTHORIZED, Set.of());
-		DeadLetterList list = endpoint.view("set-aside", 1, new User(name));
+		DeadLetterList list = endpoint.view("dead-letters", 1, new User(name));
 		assertThat(list.messages()).singleElement()
 			.satisfies((message) -> assertThat(message.error().message()).isEqualTo(shown ? "card 4711" : null));
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "outbox/set-aside?limit=0,400", "outbox/set-aside?limit=1001,400", "outbox/set-aside?limit=x,400",
+	@CsvSource({ "outbox/dead-letters?limit=0,400", "outbox/dead-letters?limit=1001,400", "outbox/dead-letters?limit=x,400",
 			"outbox/nothing,404" })
 	void impossibleReadIsRefused(String path, int status) {
 		assertThat(reader.get(path).statusCode()).isEqualTo(status);
@@ -131,7 +131,7 @@ class OutboxEndpointTests {
 	void listEndsAtItsLimitAndBeginsWithTheLatest() {
 		writer.deadLetter(UUID.randomUUID());
 		writer.deadLetter(this.id);
-		JsonNode messages = EndpointApp.json(reader.get("outbox/set-aside?limit=1")).path("messages");
+		JsonNode messages = EndpointApp.json(reader.get("outbox/dead-letters?limit=1")).path("messages");
 		assertThat(messages).hasSize(1);
 		assertThat(messages.at("/0/id").asString()).isEqualTo(this.id.toString());
 	}
@@ -190,7 +190,7 @@ class OutboxEndpointTests {
 		String topic = "topic-" + this.id;
 		writer.deadLetter(this.id);
 		writer.deadLetter(UUID.randomUUID());
-		database.jdbc().update("UPDATE idempotency_outbox SET topic = ? WHERE set_aside_at IS NOT NULL", topic);
+		database.jdbc().update("UPDATE idempotency_outbox SET topic = ? WHERE dead_letter_at IS NOT NULL", topic);
 		int all = rows(topic);
 		double done = writes(action, "done");
 		String body = "{\"topic\":\"" + topic + "\"}";
@@ -265,7 +265,7 @@ class OutboxEndpointTests {
 		database.jdbc().execute("ALTER TABLE idempotency_outbox RENAME TO away");
 		try {
 			assertThat(reader.get("outbox").statusCode()).isEqualTo(503);
-			assertThat(reader.get("outbox/set-aside").statusCode()).isEqualTo(503);
+			assertThat(reader.get("outbox/dead-letters").statusCode()).isEqualTo(503);
 			assertThat(writer.post("outbox/retry", body(this.id)).statusCode()).isEqualTo(503);
 		}
 		finally {

@@ -200,10 +200,10 @@ class OutboxPlanTests {
 					"""
 				.formatted(KEYS));
 		this.database.jdbc()
-			.update("UPDATE idempotency_outbox SET set_aside_at = now(), next_attempt_at = now() WHERE position <= ?",
+			.update("UPDATE idempotency_outbox SET dead_letter_at = now(), next_attempt_at = now() WHERE position <= ?",
 					KEYS);
 		this.database.jdbc().update("""
-				UPDATE idempotency_outbox o SET set_aside_at = now(), next_attempt_at = now(), blocked_by = f.id
+				UPDATE idempotency_outbox o SET dead_letter_at = now(), next_attempt_at = now(), blocked_by = f.id
 				FROM idempotency_outbox f WHERE f.position <= ? AND f.message_key = o.message_key
 				  AND o.position BETWEEN ? AND ?""", KEYS, KEYS + 1, ROWS - 100);
 		vacuum(analyzed);

@@ -34,7 +34,7 @@ class OutboxAlertTests {
 
 	private final Alert stuck = Alert.of("IdempotencyOutboxStuck");
 
-	private final Alert deadLetters = Alert.of("IdempotencyOutboxSetAside");
+	private final Alert deadLetters = Alert.of("IdempotencyOutboxDeadLetters");
 
 	private static double gauge(ConfigurableApplicationContext context, String name) {
 		return context.getBean(PrometheusMeterRegistry.class).get(name).gauge().value();

@@ -42,7 +42,7 @@ class OutboxMetricsTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "PUBLISHED, published", "REFUSED, refused", "DEAD_LETTER, set_aside", "UNAVAILABLE, unavailable" })
+	@CsvSource({ "PUBLISHED, published", "REFUSED, refused", "DEAD_LETTER, dead_letter", "UNAVAILABLE, unavailable" })
 	void messageIsTimedUnderItsOutcome(PublishOutcome outcome, String tag) {
 		this.listener.attempted(ROW, outcome, Duration.ofMillis(5));
 		Timer timer = this.registry.get("idempotency.outbox.publish").tags("table", "messages", "outcome", tag).timer();
@@ -62,7 +62,7 @@ class OutboxMetricsTests {
 				new Status(1, Duration.ofHours(1), 7, 5))) {
 			this.listener.observed(status);
 			assertThat(gauge("idempotency.outbox.pending")).isEqualTo(status.pending());
-			assertThat(gauge("idempotency.outbox.set.aside")).isEqualTo(status.deadLetters());
+			assertThat(gauge("idempotency.outbox.dead.letters")).isEqualTo(status.deadLetters());
 			assertThat(gauge("idempotency.outbox.blocked")).isEqualTo(status.blocked());
 			assertThat(this.registry.get("idempotency.outbox.age").timeGauge().value(TimeUnit.MILLISECONDS))
 				.isEqualTo(status.oldest().toMillis());

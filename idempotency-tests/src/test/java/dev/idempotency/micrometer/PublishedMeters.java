@@ -101,7 +101,7 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 			await().untilAsserted(() -> assertThat(registry.get("idempotency.outbox.publish").timers())
 				.filteredOn((timer) -> timer.count() == 1)
 				.extracting((timer) -> timer.getId().getTag("outcome"))
-				.containsExactlyInAnyOrder("published", "set_aside"));
+				.containsExactlyInAnyOrder("published", "dead_letter"));
 			await().until(() -> registry.find("idempotency.outbox.age").timeGauge() != null);
 			return registry.scrape()
 				.lines()

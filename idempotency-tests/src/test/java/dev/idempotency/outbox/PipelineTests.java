@@ -153,7 +153,7 @@ class PipelineTests {
 	private static int attempts(OutboxApp app, String topic) {
 		return app.jdbc()
 			.queryForObject("SELECT count(*) FROM idempotency_outbox WHERE topic = ? AND attempts > 0 "
-					+ "AND set_aside_at IS NULL", Integer.class, topic);
+					+ "AND dead_letter_at IS NULL", Integer.class, topic);
 	}
 
 	@Test

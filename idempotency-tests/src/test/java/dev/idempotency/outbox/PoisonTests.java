@@ -97,7 +97,7 @@ class PoisonTests {
 	}
 
 	private static @Nullable DeadLetterDescriptor shown(String topic, String name) {
-		return endpoint.view("set-aside", null, SecurityContext.NONE)
+		return endpoint.view("dead-letters", null, SecurityContext.NONE)
 			.messages()
 			.stream()
 			.filter((message) -> message.topic().equals(topic) && message.aggregateId().equals(name))
@@ -262,7 +262,7 @@ class PoisonTests {
 			send(sleepy, message("not/valid", "a", "poison", "1"));
 			await().until(() -> sent.size() == 1);
 			OutboxEndpoint asked = sleepy.getBean(OutboxEndpoint.class);
-			DeadLetterDescriptor letter = asked.view("set-aside", 1, SecurityContext.NONE).messages().get(0);
+			DeadLetterDescriptor letter = asked.view("dead-letters", 1, SecurityContext.NONE).messages().get(0);
 			asked.change("retry", letter.id().toString(), null, null, SecurityContext.NONE);
 			await().until(() -> sent.size() == 2);
 		}

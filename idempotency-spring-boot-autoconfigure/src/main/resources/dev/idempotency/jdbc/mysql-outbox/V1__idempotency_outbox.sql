@@ -16,18 +16,18 @@ CREATE TABLE IF NOT EXISTS ${table} (
   published_at    DATETIME(6),
   attempts        INTEGER     NOT NULL DEFAULT 0,       -- how often the broker has refused it
   next_attempt_at DATETIME(6),
-  set_aside_at    DATETIME(6),
+  dead_letter_at    DATETIME(6),
   error_type      TEXT,
   error_message   TEXT,
   blocked_by      BINARY(16),                           -- the dead letter with the same topic and key
   PRIMARY KEY (id),
   UNIQUE INDEX ${name}_position (position),
   -- The messages to publish, in the order of each lane.
-  INDEX ${name}_pending (published_at, set_aside_at, lane, position),
+  INDEX ${name}_pending (published_at, dead_letter_at, lane, position),
   -- The few that were refused, and delay or block later messages.
   INDEX ${name}_refused (lane, published_at, next_attempt_at),
   -- Dead letters, and the messages behind each of them.
-  INDEX ${name}_dead (set_aside_at),
+  INDEX ${name}_dead (dead_letter_at),
   INDEX ${name}_blocked (blocked_by, position),
   CONSTRAINT ${name}_lane_range CHECK (lane BETWEEN 0 AND 63)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC CHARACTER SET utf8mb4 COLLATE ${collation};

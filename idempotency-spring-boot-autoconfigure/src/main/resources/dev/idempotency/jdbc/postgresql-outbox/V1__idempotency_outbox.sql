@@ -15,7 +15,7 @@ CREATE TABLE ${table} (
   published_at    timestamptz,
   attempts        integer     NOT NULL DEFAULT 0,            -- how often the broker has refused it
   next_attempt_at timestamptz,
-  set_aside_at    timestamptz,
+  dead_letter_at    timestamptz,
   error_type      text,
   error_message   text,
   blocked_by      uuid,                                      -- the dead letter with the same topic and key
@@ -27,18 +27,18 @@ CREATE TABLE ${table} (
 );
 
 -- The messages to publish, and the same where topics are left out that the broker does not accept at the moment.
-CREATE INDEX ${name}_pending ON ${table} (lane, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
-CREATE INDEX ${name}_pending_topic ON ${table} (lane, topic, position) WHERE published_at IS NULL AND set_aside_at IS NULL;
+CREATE INDEX ${name}_pending ON ${table} (lane, position) WHERE published_at IS NULL AND dead_letter_at IS NULL;
+CREATE INDEX ${name}_pending_topic ON ${table} (lane, topic, position) WHERE published_at IS NULL AND dead_letter_at IS NULL;
 -- Messages that are retried, which may be before the position from which on a relay looks.
 CREATE INDEX ${name}_retried ON ${table} (lane, position)
-  WHERE published_at IS NULL AND set_aside_at IS NULL AND next_attempt_at IS NOT NULL;
+  WHERE published_at IS NULL AND dead_letter_at IS NULL AND next_attempt_at IS NOT NULL;
 -- Refused messages and dead letters by their ordering key, which may be too long for an index. A server in FIPS mode has
 -- no md5().
 CREATE INDEX ${name}_blocking ON ${table} (lane, topic, sha256(message_key), position)
   WHERE published_at IS NULL AND next_attempt_at IS NOT NULL;
 -- Dead letters, and the messages behind each of them.
-CREATE INDEX ${name}_dead ON ${table} (set_aside_at) WHERE set_aside_at IS NOT NULL AND blocked_by IS NULL;
-CREATE INDEX ${name}_blocked ON ${table} (blocked_by, position) WHERE set_aside_at IS NOT NULL AND blocked_by IS NOT NULL;
+CREATE INDEX ${name}_dead ON ${table} (dead_letter_at) WHERE dead_letter_at IS NOT NULL AND blocked_by IS NULL;
+CREATE INDEX ${name}_blocked ON ${table} (blocked_by, position) WHERE dead_letter_at IS NOT NULL AND blocked_by IS NOT NULL;
 -- For the cleanup.
 CREATE INDEX ${name}_published ON ${table} (published_at) WHERE published_at IS NOT NULL;
 

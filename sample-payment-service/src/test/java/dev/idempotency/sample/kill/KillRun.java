@@ -108,7 +108,7 @@ public final class KillRun {
 				// The service stores payments before it sends them.
 				.expected(() -> new JdbcTemplate(this.database).queryForList("select id from payment", String.class))
 				.pending(PendingQuery.sum(count("payment where not sent"), ledger, unprotected, gateway,
-						count("idempotency_outbox where published_at is null and set_aside_at is null"), statement))
+						count("idempotency_outbox where published_at is null and dead_letter_at is null"), statement))
 				.effects("charges", effects("payment_id from ledger_entry where ledger = 'ledger' order by id"))
 				.effects("statement lines", effects("payment_id from statement_line order by id"))
 				.effects("gateway charges", effects("idempotency_key from gateway_charge"))
@@ -164,7 +164,7 @@ public final class KillRun {
 		same("amount of the statements", requested, number("sum(amount) from account_statement"));
 		same("number of events out of order", BigDecimal.ZERO, number("sum(out_of_order) from account_statement"));
 		same("number of dead letters", BigDecimal.ZERO,
-				number("count(*) from idempotency_outbox where set_aside_at is not null"));
+				number("count(*) from idempotency_outbox where dead_letter_at is not null"));
 		System.out.println("Passed: each of " + report.sent().size() + " payments was charged once");
 	}
 
