@@ -33,8 +33,9 @@ abstract class OutboxSql {
 	private static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
-			  CASE WHEN %3$s THEN (SELECT f.id\s""" + EARLIER + """
-			f.next_attempt_at IS NOT NULL AND f.dead_letter_at IS NOT NULL ORDER BY f.position LIMIT 1) END AS blocker""";
+			  CASE WHEN %3$s THEN (SELECT f.id\s""" + EARLIER
+			+ """
+					f.next_attempt_at IS NOT NULL AND f.dead_letter_at IS NOT NULL ORDER BY f.position LIMIT 1) END AS blocker""";
 
 	// Excludes messages that are retried later and those that follow them. It costs
 	// one index lookup for each row, if its lane has refused messages. NOT EXISTS

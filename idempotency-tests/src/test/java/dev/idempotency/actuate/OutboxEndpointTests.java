@@ -121,8 +121,8 @@ class OutboxEndpointTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "outbox/dead-letters?limit=0,400", "outbox/dead-letters?limit=1001,400", "outbox/dead-letters?limit=x,400",
-			"outbox/nothing,404" })
+	@CsvSource({ "outbox/dead-letters?limit=0,400", "outbox/dead-letters?limit=1001,400",
+			"outbox/dead-letters?limit=x,400", "outbox/nothing,404" })
 	void impossibleReadIsRefused(String path, int status) {
 		assertThat(reader.get(path).statusCode()).isEqualTo(status);
 	}
