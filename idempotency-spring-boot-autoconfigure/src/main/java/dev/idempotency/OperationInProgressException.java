@@ -1,6 +1,9 @@
 package dev.idempotency;
 
 import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+
+import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when another consumer runs the operation.
@@ -9,6 +12,8 @@ import java.time.Duration;
  */
 public final class OperationInProgressException extends OperationBlockedException {
 
+	private final transient @Nullable CompletionStage<?> ended;
+
 	/**
 	 * Create an exception.
 	 * @param message the message
@@ -16,7 +21,30 @@ public final class OperationInProgressException extends OperationBlockedExceptio
 	 * latest
 	 */
 	public OperationInProgressException(String message, Duration retryAfter) {
+		this(message, retryAfter, null);
+	}
+
+	/**
+	 * Create an exception.
+	 * @param message the message
+	 * @param retryAfter the time after which the record should be redelivered at the
+	 * latest
+	 * @param ended completes when the operation has ended, {@code null} if that is not
+	 * known in this process
+	 */
+	public OperationInProgressException(String message, Duration retryAfter, @Nullable CompletionStage<?> ended) {
 		super(message, retryAfter, null);
+		this.ended = ended;
+	}
+
+	/**
+	 * Return a stage that completes when the execution that this process runs at the
+	 * moment has ended, whether it has succeeded or not. A caller need not wait for
+	 * {@link #retryAfter()} then.
+	 * @return the stage, {@code null} if another process runs the operation
+	 */
+	public @Nullable CompletionStage<?> ended() {
+		return this.ended;
 	}
 
 }

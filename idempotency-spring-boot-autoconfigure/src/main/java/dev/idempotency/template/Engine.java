@@ -8,11 +8,12 @@ import dev.idempotency.store.IdempotencyStore;
  * @param store the store
  * @param calls the calls of the store
  * @param cache the completed operations that are known in this process
+ * @param claims the claims whose leases this process renews
  * @param results writes and reads the stored results
  * @param observers the observers to notify
  * @param contexts the contexts to open around operations
  */
-record Engine(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, StoredResults results,
-		Observers observers, OperationContexts contexts) {
+record Engine(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, LocalClaims claims,
+		StoredResults results, Observers observers, OperationContexts contexts) {
 
 }

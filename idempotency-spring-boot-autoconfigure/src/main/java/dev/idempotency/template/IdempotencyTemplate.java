@@ -76,10 +76,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	public IdempotencyTemplate(IdempotencyStore store, Settings settings) {
 		String name = (settings.name() != null) ? settings.name() : store.name();
+		LocalClaims claims = new LocalClaims();
 		this.engine = new Engine(store,
 				new StoreCalls(name, settings.observers(), settings.circuit(), settings.failOpen()),
-				new LocalCompletions(settings.cache()),
-				new StoredResults(settings.maximumResultSize(), settings.transformer(), settings.observers()),
+				new LocalCompletions(settings.cache()), claims,
+				new StoredResults(settings.maximumResultSize(), settings.transformer(), settings.observers(), claims),
 				settings.observers(), new OperationContexts(settings.contexts()));
 		this.settings = settings;
 		this.leaseProblem = store.leaseProblem();

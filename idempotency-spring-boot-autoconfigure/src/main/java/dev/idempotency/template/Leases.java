@@ -11,7 +11,6 @@ import java.util.stream.Collectors;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotentExecution;
@@ -46,9 +45,6 @@ final class Leases implements AutoCloseable {
 	// The claims whose leases are renewed, by their tokens.
 	private final Map<UUID, OwnedClaim> running = new ConcurrentHashMap<>();
 
-	// The latest of these claims of each key.
-	private final Map<IdempotencyKey, OwnedClaim> latest = new ConcurrentHashMap<>();
-
 	private final PeriodicTask renewal;
 
 	Leases(Engine engine, ThreadFactory threads) {
@@ -63,7 +59,7 @@ final class Leases implements AutoCloseable {
 	// store has forgotten the earlier claim.
 	void keep(OwnedClaim claim) {
 		this.running.put(claim.token(), claim);
-		OwnedClaim other = this.latest.put(claim.request().key(), claim);
+		OwnedClaim other = this.engine.claims().put(claim);
 		if (other != null && !other.isRunning()) {
 			release(other);
 		}
@@ -82,8 +78,9 @@ final class Leases implements AutoCloseable {
 	}
 
 	boolean release(OwnedClaim claim) {
-		this.latest.remove(claim.request().key(), claim);
-		return this.running.remove(claim.token(), claim);
+		boolean released = this.running.remove(claim.token(), claim);
+		this.engine.claims().remove(claim);
+		return released;
 	}
 
 	Settlement restore(OwnedClaim claim) {

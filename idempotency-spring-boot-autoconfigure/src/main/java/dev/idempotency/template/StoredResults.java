@@ -45,12 +45,16 @@ final class StoredResults {
 
 	private final Observers observers;
 
+	private final LocalClaims claims;
+
 	private final Map<String, Map<Class<?>, ReadCheck>> listeners = new ConcurrentHashMap<>();
 
-	StoredResults(DataSize maximumSize, @Nullable StoredOutcomeTransformer transformer, Observers observers) {
+	StoredResults(DataSize maximumSize, @Nullable StoredOutcomeTransformer transformer, Observers observers,
+			LocalClaims claims) {
 		this.maximumSize = maximumSize;
 		this.transformer = transformer;
 		this.observers = observers;
+		this.claims = claims;
 	}
 
 	// Convert a claim that was not acquired into a replayed result or an exception.
@@ -61,7 +65,8 @@ final class StoredResults {
 		if (claim instanceof Claim.InProgress inProgress) {
 			throw new OperationInProgressException(operation
 					+ " is being processed by another owner. The partition is paused and the record is redelivered "
-					+ "until that claim completes, fails or expires", inProgress.retryAfter());
+					+ "until that claim completes, fails or expires", inProgress.retryAfter(),
+					this.claims.released(operation.key()));
 		}
 		if (claim instanceof Claim.Stale stale) {
 			return stale(operation, stale.completed());

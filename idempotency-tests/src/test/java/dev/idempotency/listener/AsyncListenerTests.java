@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -120,6 +121,24 @@ class AsyncListenerTests {
 		send(topic, 1, "a", "a", "b", "b", "a");
 		assertConsumed(topic);
 		assertThat(runs(name)).filteredOn((value) -> value.length() == 1).containsExactly("a", "b");
+	}
+
+	@Test
+	@Tag("promise-3")
+	void copyInTheSamePollIsSkippedAsSoonAsItsOriginalEnds() {
+		String topic = this.topics.get("future");
+		// In one batch of the producer.
+		Stream.of("later-copied", "later-copied")
+			.map((value) -> Kafka.sendSoon(Kafka.record(topic, 2, value, value)))
+			.toList()
+			.forEach((sent) -> assertThat(sent).succeedsWithin(PATIENCE));
+		await().atMost(PATIENCE).until(() -> runs("future").contains("later-copied"));
+		// Until the copy has paused the partition.
+		await().during(Duration.ofMillis(300)).until(() -> Kafka.lag(topic, topic, 2) == 2);
+		this.listeners.signal("later-copied").complete("done");
+		// Less than the pause for the remaining lease.
+		await().atMost(Duration.ofMillis(3500)).until(() -> Kafka.lag(topic, topic, 2) == 0);
+		assertThat(runs("future")).filteredOn("later-copied"::equals).hasSize(1);
 	}
 
 	@ParameterizedTest

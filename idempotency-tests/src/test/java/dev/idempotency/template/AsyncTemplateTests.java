@@ -40,6 +40,7 @@ import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
 
@@ -231,6 +232,34 @@ class AsyncTemplateTests {
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
 		assertThat(this.runs).hasValue(1);
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.IN_PROGRESS);
+	}
+
+	@Test
+	@Tag("promise-2")
+	void exceptionOfAnOperationInProgressHereShowsItsEnd() {
+		run();
+		CompletionStage<?> ended = inProgress().ended();
+		assertThat(ended).isNotNull();
+		assertThat(ended.toCompletableFuture()).isNotDone();
+		this.handler.completeExceptionally(new IOException("no route"));
+		ended.toCompletableFuture().join();
+		CompletableFuture<String> retry = new CompletableFuture<>();
+		run(this.operation, retry);
+		CompletionStage<?> completed = inProgress().ended();
+		retry.complete("paid");
+		completed.toCompletableFuture().join();
+		assertThat(run().join()).isEqualTo(new IdempotentResult<>("paid", true));
+		assertThat(this.runs).hasValue(2);
+	}
+
+	@Test
+	void exceptionOfAnOperationInProgressElsewhereDoesNotShowItsEnd() {
+		database.store().claim(TestDatabase.request(this.key));
+		assertThat(inProgress().ended()).isNull();
+	}
+
+	private OperationInProgressException inProgress() {
+		return catchThrowableOfType(OperationInProgressException.class, this::run);
 	}
 
 	@Test

@@ -152,9 +152,9 @@ class EndedLeaseTests extends AbstractLeasedTests {
 	void claimThatEndsWhileAnotherClaimOfItsKeyBeginsLeavesNoLease() throws Exception {
 		Engine engine = new Engine(this.store,
 				new StoreCalls("unreliable", this.listener.observers(), StoreCircuit.ALWAYS_CLOSED, false),
-				new LocalCompletions(CompletionCache.NONE),
-				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none()), this.listener.observers(),
-				new OperationContexts(List.of()));
+				new LocalCompletions(CompletionCache.NONE), new LocalClaims(),
+				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()),
+				this.listener.observers(), new OperationContexts(List.of()));
 		AtomicInteger ready = new AtomicInteger();
 		ExecutorService consumer = Executors.newSingleThreadExecutor();
 		try (Leases leases = new Leases(engine, Threads.named("leases"))) {

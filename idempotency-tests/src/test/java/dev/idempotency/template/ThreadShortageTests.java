@@ -66,9 +66,9 @@ class ThreadShortageTests {
 	}
 
 	private Engine engine() {
-		return new Engine(this.store, this.calls, new LocalCompletions(CompletionCache.NONE),
-				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none()), this.listener.observers(),
-				new OperationContexts(List.of()));
+		return new Engine(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), new LocalClaims(),
+				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()),
+				this.listener.observers(), new OperationContexts(List.of()));
 	}
 
 	private Settlements settlements(int failures) {
@@ -139,7 +139,8 @@ class ThreadShortageTests {
 	void asyncResultIsRecordedOnTheThreadOfTheHandlerWhenNoThreadCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
 		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
-				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none()), threads, new FailingThreads(1))) {
+				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()), threads,
+				new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");
@@ -160,7 +161,8 @@ class ThreadShortageTests {
 		AtomicBoolean cancelled = new AtomicBoolean();
 		this.store.before(StoreCall.FAIL, (claim) -> cancelled.set(handler.isCancelled()));
 		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
-				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none()), threads, threads)) {
+				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()), threads,
+				threads)) {
 			CompletableFuture<String> converted = Futures.convert(handler, (result, error) -> {
 				throw error;
 			});

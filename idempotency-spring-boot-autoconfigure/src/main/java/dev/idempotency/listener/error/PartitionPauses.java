@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
@@ -26,8 +28,9 @@ import dev.idempotency.Threads;
 import dev.idempotency.listener.key.Coordinates;
 
 /**
- * Pauses the partition of a blocked record and resumes it after a delay. The consumer
- * keeps polling, so it stays in its group.
+ * Pauses the partition of a blocked record and resumes it after a delay, or as soon as
+ * the execution in this process that blocks it has ended. The consumer keeps polling, so
+ * it stays in its group.
  * <p>
  * The partition is paused at Kafka's consumer, during each poll until the delay has
  * passed, and not at the container: pauses that the application requests there and pauses
@@ -71,9 +74,18 @@ final class PartitionPauses {
 		Runnable resume = (ConsumerState.current().polled == consumer) ? block(owner, new Block(consumer, partition))
 				: request(owner, partition);
 		if (resume != null) {
-			this.executor.schedule(resume,
+			Future<?> timer = this.executor.schedule(resume,
 					Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), blocked.retryAfter().toMillis())),
 					TimeUnit.MILLISECONDS);
+			CompletionStage<?> ended = (blocked instanceof OperationInProgressException inProgress) ? inProgress.ended()
+					: null;
+			if (ended != null) {
+				ended.thenRun(() -> {
+					if (timer.cancel(false)) {
+						this.executor.execute(resume);
+					}
+				});
+			}
 		}
 	}
 

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -82,9 +83,12 @@ class PartitionPausesTests {
 	}
 
 	private void block(TopicPartition partition) {
+		block(partition, new OperationInProgressException("in progress", Duration.ZERO));
+	}
+
+	private void block(TopicPartition partition, OperationInProgressException reason) {
 		this.pauses.pause(this.container, this.consumer,
-				new ConsumerRecord<>(partition.topic(), partition.partition(), 7, "", ""),
-				new OperationInProgressException("in progress", Duration.ZERO));
+				new ConsumerRecord<>(partition.topic(), partition.partition(), 7, "", ""), reason);
 	}
 
 	@Test
@@ -105,6 +109,30 @@ class PartitionPausesTests {
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
 		assertThat(poll()).isEmpty();
 		assertThat(this.container.calls).as("of one block").isEmpty();
+	}
+
+	@Test
+	@Tag("promise-2")
+	void partitionIsResumedWhenTheExecutionThatBlocksItEnds() throws InterruptedException {
+		CompletableFuture<?> ended = new CompletableFuture<>();
+		block(FIRST, new OperationInProgressException("in progress", Duration.ofHours(1), ended));
+		assertThat(poll()).containsExactly(FIRST);
+		long end = System.nanoTime();
+		ended.complete(null);
+		assertThat(this.container.calls.take()).isEqualTo("resume " + new TopicPartition("", -1));
+		assertThat(Duration.ofNanos(System.nanoTime() - end)).isLessThan(Duration.ofSeconds(4));
+		assertThat(poll()).isEmpty();
+		block(FIRST, new OperationInProgressException("in progress", Duration.ofHours(1)));
+		await().during(Duration.ofMillis(200)).until(() -> poll().contains(FIRST));
+	}
+
+	@Test
+	void partitionIsResumedAtOnceIfTheExecutionHasEndedMeanwhile() throws InterruptedException {
+		long start = System.nanoTime();
+		block(FIRST, new OperationInProgressException("in progress", Duration.ofHours(1),
+				CompletableFuture.completedStage(null)));
+		assertThat(this.container.calls.take()).isEqualTo("resume " + new TopicPartition("", -1));
+		assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
 	}
 
 	@Test
