@@ -97,7 +97,8 @@ final class MariaDbProcess implements AutoCloseable {
 	private static List<String> command(Path directory, String... arguments) {
 		List<String> command = new ArrayList<>(List.of(directory.resolve("bin/mariadbd").toString(), "--no-defaults",
 				"--user=" + System.getProperty("user.name"), "--basedir=" + directory,
-				"--lc-messages-dir=" + directory.resolve("share"), "--datadir=" + directory.resolve("data")));
+				"--lc-messages-dir=" + directory.resolve("share"), "--datadir=" + directory.resolve("data"),
+				"--tmpdir=" + directory.resolve("data")));
 		command.addAll(SETTINGS);
 		command.addAll(List.of(arguments));
 		return command;

@@ -6,11 +6,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 import org.springframework.util.FileSystemUtils;
+import org.springframework.util.unit.DataSize;
 
 /**
  * Temporary directories for the data of servers, deleted at the end of the JVM.
  */
 final class Directories {
+
+	private static final long ENOUGH = DataSize.ofGigabytes(12).toBytes();
 
 	private Directories() {
 	}
@@ -25,17 +28,17 @@ final class Directories {
 	}
 
 	/**
-	 * Create a directory in the memory of the machine if there is one, for a server that
-	 * writes to the disk with each request.
+	 * Create a directory in the memory of the machine if it has enough, for a server that
+	 * writes much: some hundred databases are several gigabytes.
 	 * @param prefix the beginning of its name
 	 * @return the directory
 	 */
 	static Path createInMemory(String prefix) {
 		Path memory = Path.of("/dev/shm");
-		if (!Files.isWritable(memory)) {
-			return create(prefix);
-		}
 		try {
+			if (!Files.isWritable(memory) || Files.getFileStore(memory).getUsableSpace() < ENOUGH) {
+				return create(prefix);
+			}
 			return Files.createTempDirectory(memory, prefix);
 		}
 		catch (IOException ex) {

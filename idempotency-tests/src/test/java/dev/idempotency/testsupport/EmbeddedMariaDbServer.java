@@ -41,7 +41,7 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 
 	private static final Supplier<Path> HOME = SingletonSupplier.of(EmbeddedMariaDbServer::unpack);
 
-	private final Path directory = Directories.create("idempotency-mariadb");
+	private final Path directory = Directories.createInMemory("idempotency-mariadb");
 
 	private final int port = Ports.free();
 
@@ -122,7 +122,9 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 	private static List<String> command(Path home, Path data, String... arguments) {
 		List<String> command = new ArrayList<>(List.of(home.resolve("bin/mariadbd").toString(), "--no-defaults",
 				"--user=" + System.getProperty("user.name"), "--basedir=" + home,
-				"--lc-messages-dir=" + home.resolve("share"), "--datadir=" + data));
+				"--lc-messages-dir=" + home.resolve("share"), "--datadir=" + data,
+				// A server that starts deletes the temporary tables that it finds there.
+				"--tmpdir=" + data));
 		command.addAll(SETTINGS);
 		command.addAll(List.of(arguments));
 		return command;

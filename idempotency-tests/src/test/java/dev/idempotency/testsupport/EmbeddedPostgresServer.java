@@ -14,7 +14,7 @@ final class EmbeddedPostgresServer implements PostgresServer {
 
 	private static final Duration READY = Duration.ofSeconds(60);
 
-	private final Path data = Directories.create("idempotency-postgres");
+	private final Path data = Directories.createInMemory("idempotency-postgres");
 
 	private final int port = Ports.free();
 

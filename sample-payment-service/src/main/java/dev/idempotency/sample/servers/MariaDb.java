@@ -112,7 +112,9 @@ final class MariaDb implements DisposableBean {
 	private static Process launch(Path directory, Redirect input, String... options) throws IOException {
 		List<String> command = new ArrayList<>(List.of(directory.resolve("bin/mariadbd").toString(), "--no-defaults",
 				"--user=" + System.getProperty("user.name"), "--basedir=" + directory,
-				"--lc-messages-dir=" + directory.resolve("share"), "--datadir=" + directory.resolve("data")));
+				"--lc-messages-dir=" + directory.resolve("share"), "--datadir=" + directory.resolve("data"),
+				// A server that starts deletes the temporary tables that it finds there.
+				"--tmpdir=" + directory.resolve("data")));
 		command.addAll(List.of(options));
 		return new ProcessBuilder(command).redirectInput(input)
 			.redirectErrorStream(true)
