@@ -75,13 +75,6 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 		String target = name.equals(StoreNames.DEFAULT) ? store.name() : name;
 		logger.info("The keys of the idempotency store '" + source.name() + "' move to the store '" + target
 				+ "'. Instances that use only the store '" + source.name() + "' must not run at the same time.");
-		if (transactions != null && source.store() instanceof JdbcIdempotencyStore old
-				&& store instanceof JdbcIdempotencyStore own && old.dataSource() == own.dataSource()) {
-			logger.warn("While keys move to the store '" + target + "', each transaction of a listener takes a second "
-					+ "connection of the same pool to read the store '" + source.name()
-					+ "'. Make the pool larger than the number of consumers; otherwise they wait for each other, and "
-					+ "nothing is processed");
-		}
 		OffsetMarkCopy.copy(source.name(), source.store(), store, transactions);
 		if (transactions != null && this.properties.key().onMissing() == null && OffsetMarkCopy.marks(store).isPresent()
 				&& OffsetMarkCopy.marks(source.store()).isEmpty()) {
@@ -91,7 +84,24 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 						+ "'idempotency.key.on-missing' to 'record-coordinates', so that they still do when '"
 						+ migrateProperty(name) + "' is removed");
 		}
-		return MigratingStore.of(source.store(), store);
+		return MigratingStore.of((transactions != null) ? reader(source, store, target) : source.store(), store);
+	}
+
+	// Each transaction of a handler reads the source, and may hold the last connection of
+	// its pool.
+	private static IdempotencyStore reader(IdempotencyTemplate source, IdempotencyStore store, String target) {
+		if (!(source.store() instanceof JdbcIdempotencyStore old && store instanceof JdbcIdempotencyStore own
+				&& old.dataSource() == own.dataSource())) {
+			return source.store();
+		}
+		IdempotencyStore reader = old.reader();
+		if (reader == null) {
+			logger.warn("While keys move to the store '" + target + "', each transaction of a listener takes a second "
+					+ "connection of the same pool to read the store '" + source.name()
+					+ "'. Make the pool larger than the number of consumers; otherwise they wait for each other, and "
+					+ "nothing is processed");
+		}
+		return (reader != null) ? reader : old;
 	}
 
 	private void checkSource(String name, String from) {

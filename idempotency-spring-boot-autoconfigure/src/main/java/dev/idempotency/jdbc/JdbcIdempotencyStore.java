@@ -60,6 +60,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final Duration timeout;
 
+	private final Layout layout;
+
 	private final JdbcExecutor executor;
 
 	private final TableName qualified;
@@ -115,6 +117,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.dataSource = dataSource;
 		this.table = TableName.of(table);
 		this.timeout = timeout;
+		this.layout = layout;
 		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, layout);
 		Dialect dialect = database.dialect();
 		this.qualified = database.table();
@@ -152,6 +155,17 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 */
 	public DataSource dataSource() {
 		return this.dataSource;
+	}
+
+	/**
+	 * The same records, to be read with the connections for lease renewals. A transaction
+	 * of a handler that reads them does not wait for another connection of its own pool.
+	 * @return the store, {@code null} if there are no such connections
+	 */
+	public @Nullable JdbcIdempotencyStore reader() {
+		return (this.renewals != null)
+				? new JdbcIdempotencyStore(this.renewals, table(), this.timeout, this.layout, Duration.ofDays(1), null)
+				: null;
 	}
 
 	/**

@@ -3,6 +3,8 @@ package dev.idempotency.listener;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.TimeUnit;
 
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +14,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.test.utils.ContainerTestUtils;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationDeclinedException;
@@ -86,11 +91,7 @@ class StoreMoveTests {
 		send(1, "b", "new");
 		TestApp moving = moved(listeners, "jdbc", "jdbc").with("idempotency.jdbc.table", "new_record")
 			.with("idempotency.jdbc.layout", "partitioned");
-		try (Logs logs = new Logs()) {
-			run(moving);
-			assertThat(logs.messages("WARN"))
-				.anyMatch((warning) -> warning.contains("takes a second connection of the same pool"));
-		}
+		run(moving);
 		assertThat(HANDLED).containsExactlyInAnyOrder("third", "new");
 		HANDLED.clear();
 		run(moving);
@@ -100,6 +101,36 @@ class StoreMoveTests {
 			.with("idempotency.jdbc.layout", "partitioned"));
 		assertThat(HANDLED).as("the keys of the old store are forgotten, the marks are not")
 			.containsExactlyInAnyOrder("keyed", "declined");
+	}
+
+	// Each consumer has a connection for the transaction of its handler.
+	@Test
+	@Tag("promise-12")
+	void consumersThatHoldAllConnectionsReadTheOldStoreWithAnother() {
+		TestApp moving = moved(Meeting.class, "jdbc", "jdbc").with("idempotency.jdbc.table", "new_record")
+			.with("spring.datasource.hikari.maximum-pool-size", 2)
+			.with("spring.kafka.listener.concurrency", 2);
+		try (Logs logs = new Logs(); ConfigurableApplicationContext context = moving.run()) {
+			context.getBean(KafkaListenerEndpointRegistry.class)
+				.getAllListenerContainers()
+				.forEach((container) -> ContainerTestUtils.waitForAssignment(container, 2));
+			send(0, "a", "first");
+			send(1, "b", "second");
+			await().atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(this.topic, this.topic) == 0);
+			assertThat(logs.messages("WARN")).noneMatch(StoreMoveTests::isOfSecondConnection);
+		}
+		assertThat(HANDLED).containsExactlyInAnyOrder("first", "second");
+		try (Logs logs = new Logs()) {
+			moving.with("spring.datasource.type", SimpleDriverDataSource.class.getName())
+				.with("spring.kafka.listener.auto-startup", false)
+				.run()
+				.close();
+			assertThat(logs.messages("WARN")).as("of another pool").anyMatch(StoreMoveTests::isOfSecondConnection);
+		}
+	}
+
+	private static boolean isOfSecondConnection(String warning) {
+		return warning.contains("takes a second connection of the same pool");
 	}
 
 	@ParameterizedTest
@@ -182,6 +213,20 @@ class StoreMoveTests {
 			if (value.equals("declined")) {
 				throw new OperationDeclinedException("declined");
 			}
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Meeting {
+
+		private final CyclicBarrier both = new CyclicBarrier(2);
+
+		@Idempotent
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void listen(String value) throws Exception {
+			this.both.await(20, TimeUnit.SECONDS);
+			HANDLED.add(value);
 		}
 
 	}
