@@ -39,6 +39,11 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 
 	private static final String H2_MODE = "SELECT SETTING_VALUE FROM INFORMATION_SCHEMA.SETTINGS WHERE SETTING_NAME = 'MODE'";
 
+	// A character of four bytes, and these in UTF-8.
+	private static final String SAMPLE = "\uD83D\uDE00";
+
+	private static final String SAMPLE_BYTES = "F09F9880";
+
 	// The first versions with JSON_TABLE and SKIP LOCKED.
 	private static final int MIN_MARIADB = 10_006;
 
@@ -102,13 +107,22 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 	}
 
 	// The statements assign a column from others in a fixed order, and a batch
-	// changes records that it selects by a join.
+	// changes records that it selects by a join. A driver replaces characters that
+	// the character set of the connection does not have, so different keys of messages
+	// could become equal.
 	private static void requireSettings(Connection connection) throws SQLException {
-		String problem = SqlStatement.of("SELECT @@sql_mode, @@sql_safe_updates")
-			.first(connection, Parameters.none(),
-					(row) -> row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
-							? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
-							: row.getBoolean(2) ? "'sql_safe_updates' is on" : "")
+		String problem = SqlStatement.of("SELECT @@sql_mode, @@sql_safe_updates, HEX(:sample)")
+			.first(connection, Parameters.of("sample", SAMPLE), (row) -> {
+				if (!SAMPLE_BYTES.equals(row.getString(3))) {
+					throw new IdempotencyConfigurationException(
+							"The connections of the DataSource cannot transfer all characters of idempotency keys.",
+							"Remove 'characterEncoding' and 'connectionCollation' from the JDBC URL, or set them to "
+									+ "UTF-8 and a collation of utf8mb4.");
+				}
+				return row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
+						? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
+						: row.getBoolean(2) ? "'sql_safe_updates' is on" : "";
+			})
 			.orElseThrow();
 		if (!problem.isEmpty()) {
 			throw new IdempotencyConfigurationException(

@@ -78,6 +78,18 @@ class MySqlSchemaTests {
 		}
 	}
 
+	// The idempotency keys of two messages of the outbox could become equal.
+	@Test
+	@Tag("promise-10")
+	void connectionThatReplacesCharactersOfKeysIsRefused() {
+		try (HikariDataSource other = Servers.mySqlPool(Servers.newMySql() + "&characterEncoding=ISO-8859-1")) {
+			assertThatExceptionOfType(IdempotencyConfigurationException.class)
+				.isThrownBy(() -> JdbcSchemaMigration.migrateOutbox(other, other, OUTBOX))
+				.withMessageContaining("cannot transfer all characters")
+				.satisfies((ex) -> assertThat(ex.action()).contains("'characterEncoding'"));
+		}
+	}
+
 	@Test
 	void failedMigrationIsRepeated() {
 		// The second table is not created, because a view has its name.

@@ -15,7 +15,7 @@ CREATE TABLE ${table} (
   published_at    TIMESTAMP(6) WITH TIME ZONE,
   attempts        INTEGER           DEFAULT 0 NOT NULL,            -- how often the broker has refused it
   next_attempt_at TIMESTAMP(6) WITH TIME ZONE,
-  dead_letter_at    TIMESTAMP(6) WITH TIME ZONE,
+  dead_letter_at  TIMESTAMP(6) WITH TIME ZONE,
   error_type      CHARACTER VARYING,
   error_message   CHARACTER VARYING,
   blocked_by      UUID,                                            -- the dead letter with the same topic and key

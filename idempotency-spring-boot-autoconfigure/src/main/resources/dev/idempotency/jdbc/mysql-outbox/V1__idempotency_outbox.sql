@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS ${table} (
   published_at    DATETIME(6),
   attempts        INTEGER     NOT NULL DEFAULT 0,       -- how often the broker has refused it
   next_attempt_at DATETIME(6),
-  dead_letter_at    DATETIME(6),
+  dead_letter_at  DATETIME(6),
   error_type      TEXT,
   error_message   TEXT,
   blocked_by      BINARY(16),                           -- the dead letter with the same topic and key
