@@ -43,7 +43,7 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-2")
 class BatchContentionTests {
 
-	private static final Duration PATIENCE = Duration.ofSeconds(20);
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
 
 	private static final Failure FAILURE = new Failure("x", null);
 

@@ -29,7 +29,7 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-5")
 class TransactionInsertTests {
 
-	private static final Duration PATIENCE = Duration.ofSeconds(20);
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();

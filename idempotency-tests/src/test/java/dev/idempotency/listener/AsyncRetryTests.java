@@ -64,7 +64,7 @@ import static org.awaitility.Awaitility.await;
 @Tag("promise-1")
 class AsyncRetryTests {
 
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
 
 	private static final int LOADED = 20;
 

@@ -33,7 +33,7 @@ class ConsumerProtocolTests {
 
 	private static final Duration INTERVAL = Duration.ofSeconds(6);
 
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
 
 	private BatchApp app;
 

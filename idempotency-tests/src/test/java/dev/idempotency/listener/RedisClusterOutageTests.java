@@ -38,7 +38,7 @@ class RedisClusterOutageTests {
 
 	private static final long SECOND = Duration.ofSeconds(1).toNanos();
 
-	private static final Duration PATIENCE = Duration.ofSeconds(40);
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
 
 	private final RedisCluster cluster = new RedisCluster();
 

@@ -35,7 +35,7 @@ class RedisSentinelOutageTests {
 
 	private static final long SECOND = Duration.ofSeconds(1).toNanos();
 
-	private static final Duration PATIENCE = Duration.ofSeconds(40);
+	private static final Duration PATIENCE = Duration.ofSeconds(90);
 
 	private final RedisSentinel servers = new RedisSentinel();
 
