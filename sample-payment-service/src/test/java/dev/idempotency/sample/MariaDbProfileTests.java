@@ -53,7 +53,7 @@ class MariaDbProfileTests {
 		JsonNode after = service.awaitConsumption();
 		assertThat(service.increase(after, "/protected/charges")).isEqualTo(200);
 		assertThat(service.increase(after, "/protected/suppressed")).isGreaterThanOrEqualTo(100);
-		assertThat(service.increase(after, "/gateway/calls")).isEqualTo(200);
+		assertThat(service.increase(after, "/gateway/calls")).isGreaterThanOrEqualTo(200);
 		assertThat(service.increase(after, "/gateway/charges")).isEqualTo(200);
 		assertThat(service.increase(after, "/unprotected/charges")).isGreaterThan(200);
 		assertThat(service.increase(after, "/statements/applied")).isEqualTo(200);

@@ -68,7 +68,7 @@ class RedisProfileTests {
 		JsonNode after = service.awaitConsumption();
 		assertThat(service.increase(after, "/protected/charges")).isEqualTo(200);
 		assertThat(service.increase(after, "/protected/suppressed")).isGreaterThanOrEqualTo(100);
-		assertThat(service.increase(after, "/gateway/calls")).isEqualTo(200);
+		assertThat(service.increase(after, "/gateway/calls")).isGreaterThanOrEqualTo(200);
 		assertThat(service.increase(after, "/gateway/suppressed")).isGreaterThanOrEqualTo(100);
 		assertThat(service.increase(after, "/unprotected/charges")).isGreaterThan(200);
 		assertThat(service.increaseOfAmount(after, "/protected/amountCharged"))

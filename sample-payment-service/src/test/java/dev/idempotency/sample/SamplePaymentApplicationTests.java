@@ -64,7 +64,7 @@ class SamplePaymentApplicationTests {
 		assertThat(this.service.increase(after, "/messagesSent")).isEqualTo(300);
 		assertThat(this.service.increase(after, "/protected/charges")).isEqualTo(200);
 		assertThat(this.service.increase(after, "/protected/suppressed")).isGreaterThanOrEqualTo(100);
-		assertThat(this.service.increase(after, "/gateway/calls")).isEqualTo(200);
+		assertThat(this.service.increase(after, "/gateway/calls")).isGreaterThanOrEqualTo(200);
 		assertThat(this.service.increase(after, "/unprotected/charges")).isGreaterThan(200);
 		assertThat(this.service.increaseOfAmount(after, "/protected/amountCharged"))
 			.isEqualByComparingTo(this.service.increaseOfAmount(after, "/amountRequested"));

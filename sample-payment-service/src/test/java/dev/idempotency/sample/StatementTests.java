@@ -40,7 +40,7 @@ class StatementTests {
 		this.service.crash();
 		this.service.order(200, 0.5);
 		JsonNode after = this.service.awaitConsumption();
-		assertThat(this.service.increase(after, "/statements/deliveries")).isEqualTo(200);
+		assertThat(this.service.increase(after, "/statements/deliveries")).isGreaterThanOrEqualTo(200);
 		assertThat(this.service.increase(after, "/statements/applied")).isEqualTo(200);
 		assertThat(this.service.increaseOfAmount(after, "/statements/amount"))
 			.isEqualByComparingTo(this.service.increaseOfAmount(after, "/amountRequested"));
