@@ -59,12 +59,17 @@ import dev.idempotency.template.StoredOutcomeTransformer;
  * and changes them by hand. Read operations are allowed by default, write operations only
  * with {@code management.endpoint.idempotency.access} set to {@code unrestricted}.
  *
+ * @param admins the administrations of the stores by their names; the first store is
+ * shown if an operation does not name one
+ * @param showValues when to show error messages and stored results
+ * @param roles the roles that may see them when authorized, empty for every authenticated
+ * user
  * @since 0.1.0
  */
 @WebEndpoint(id = IdempotencyEndpoint.ID, defaultAccess = Access.READ_ONLY)
 @RegisterReflectionForBinding({ OverviewDescriptor.class, RecordList.class, RecordDescriptor.class, Changed.class,
 		Evicted.class, MarkList.class, MarkLowered.class, WebResponses.Problem.class })
-public final class IdempotencyEndpoint {
+public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues, Set<String> roles) {
 
 	static final String ID = "idempotency";
 
@@ -73,26 +78,6 @@ public final class IdempotencyEndpoint {
 	private static final int MAX_LIMIT = 1000;
 
 	private static final int MAX_MARKS = 10_000;
-
-	private final Map<String, IdempotencyAdmin> admins;
-
-	private final Show showValues;
-
-	private final Set<String> roles;
-
-	/**
-	 * Create an endpoint.
-	 * @param admins the administrations of the stores by their names; the first store is
-	 * shown if an operation does not name one
-	 * @param showValues when to show error messages and stored results
-	 * @param roles the roles that may see them when authorized, empty for every
-	 * authenticated user
-	 */
-	public IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues, Set<String> roles) {
-		this.admins = admins;
-		this.showValues = showValues;
-		this.roles = roles;
-	}
 
 	/**
 	 * Count the records of each scope.

@@ -34,37 +34,22 @@ import dev.idempotency.store.IdempotencyRecords.Change;
  * allowed by default, write operations only with
  * {@code management.endpoint.idempotencyoutbox.access} set to {@code unrestricted}.
  *
+ * @param admin the administration of the outbox
+ * @param showValues when to show error messages
+ * @param roles the roles that may see them when authorized, empty for every authenticated
+ * user
  * @since 0.1.0
  */
 @WebEndpoint(id = OutboxEndpoint.ID, defaultAccess = Access.READ_ONLY)
 @RegisterReflectionForBinding({ OutboxOverview.class, DeadLetterList.class, MessagesChanged.class,
 		WebResponses.Problem.class })
-public final class OutboxEndpoint {
+public record OutboxEndpoint(OutboxAdmin admin, Show showValues, Set<String> roles) {
 
 	static final String ID = "idempotencyoutbox";
 
 	private static final int LIMIT = 100;
 
 	private static final int MAX_LIMIT = 1000;
-
-	private final OutboxAdmin admin;
-
-	private final Show showValues;
-
-	private final Set<String> roles;
-
-	/**
-	 * Create an endpoint.
-	 * @param admin the administration of the outbox
-	 * @param showValues when to show error messages
-	 * @param roles the roles that may see them when authorized, empty for every
-	 * authenticated user
-	 */
-	public OutboxEndpoint(OutboxAdmin admin, Show showValues, Set<String> roles) {
-		this.admin = admin;
-		this.showValues = showValues;
-		this.roles = roles;
-	}
 
 	/**
 	 * Count the messages.

@@ -39,25 +39,16 @@ import dev.idempotency.reconcile.ReconciliationStatus;
  * with {@code management.endpoint.idempotencyreconciliation.access} set to
  * {@code unrestricted}. A run belongs to the instance that has started it.
  *
+ * @param reconciliation compares the records
  * @since 0.1.0
  */
 @WebEndpoint(id = ReconciliationEndpoint.ID, defaultAccess = Access.READ_ONLY)
 @RegisterReflectionForBinding({ ReconciliationDescriptor.class, CancelDescriptor.class, WebResponses.Problem.class })
-public final class ReconciliationEndpoint {
+public record ReconciliationEndpoint(Reconciliation reconciliation) {
 
 	static final String ID = "idempotencyreconciliation";
 
 	private static final int LIMIT = 100;
-
-	private final Reconciliation reconciliation;
-
-	/**
-	 * Create an endpoint.
-	 * @param reconciliation compares the records
-	 */
-	public ReconciliationEndpoint(Reconciliation reconciliation) {
-		this.reconciliation = reconciliation;
-	}
 
 	/**
 	 * Show the listeners and the current or last run.

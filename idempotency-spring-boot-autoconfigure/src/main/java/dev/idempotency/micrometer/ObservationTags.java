@@ -23,9 +23,10 @@ import dev.idempotency.template.OperationObserver;
  * Outcome and scope have bounded values and are also tags of Spring Kafka's meter. The
  * attempt is a tag of the span only.
  *
+ * @param registry the registry of the current observation
  * @since 0.1.0
  */
-public final class ObservationTags implements OperationContext, OperationObserver {
+public record ObservationTags(ObservationRegistry registry) implements OperationContext, OperationObserver {
 
 	private static final String OUTCOME = "idempotency.outcome";
 
@@ -36,12 +37,6 @@ public final class ObservationTags implements OperationContext, OperationObserve
 	private static final String LISTENER = "spring.kafka.listener";
 
 	private static final String NONE = "none";
-
-	private final ObservationRegistry registry;
-
-	public ObservationTags(ObservationRegistry registry) {
-		this.registry = registry;
-	}
 
 	@Override
 	public @Nullable OpenContext begin(IdempotentOperation operation) {

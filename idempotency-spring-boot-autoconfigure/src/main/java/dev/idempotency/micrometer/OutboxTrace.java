@@ -17,19 +17,14 @@ import dev.idempotency.outbox.OutboxMessage;
  * {@code idempotency.outbox.send}. Nothing is added without a current observation, or if
  * the message already has such headers.
  *
+ * @param registry the registry of the current observation
  * @since 0.1.0
  */
-public final class OutboxTrace implements OutboxContext {
+public record OutboxTrace(ObservationRegistry registry) implements OutboxContext {
 
 	private static final String NAME = "idempotency.outbox.send";
 
 	private static final String TRACE_PARENT = "traceparent";
-
-	private final ObservationRegistry registry;
-
-	public OutboxTrace(ObservationRegistry registry) {
-		this.registry = registry;
-	}
 
 	@Override
 	public List<OutboxMessage.Header> headers(OutboxMessage message) {
