@@ -92,8 +92,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.leased = new LeasedProtocol(this.engine, this.settlements, this.asynchronous);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(this.engine, transactionalStore, manager, this.settlements,
-						this.asynchronous)
+				? new TransactionalProtocol(this.engine, transactionalStore,
+						new Transactions(this.engine, transactionalStore, manager),
+						new OffsetClaims(transactionalStore.offsetMarks().orElse(null), this.engine.calls(),
+								new SkippedOffsets()),
+						this.settlements, this.asynchronous)
 				: null;
 		this.admin = new IdempotencyAdmin(this.engine, this.settlements);
 	}

@@ -41,24 +41,17 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * the items that may run. The items of a partition that run are always its first ones,
  * because the later ones are left out behind a blocked or a failed item, so that no mark
  * passes an item that has not run.
+ *
+ * @param marks the marks of the store, {@code null} if it has none
+ * @param calls calls the store
+ * @param skipped reports skipped records
  */
-final class OffsetClaims {
+record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffsets skipped) {
 
 	// The claim of each handler: marks do not count attempts.
 	static final Claim.Acquired ACQUIRED = new Claim.Acquired(1, 1);
 
 	private static final Claim COMPLETED = new Claim.Completed(null);
-
-	private final @Nullable OffsetMarks marks;
-
-	private final StoreCalls calls;
-
-	private final SkippedOffsets skipped = new SkippedOffsets();
-
-	OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls) {
-		this.marks = marks;
-		this.calls = calls;
-	}
 
 	OffsetMarks requireSupported() {
 		Assert.state(this.marks != null, "The store has no marks of offsets. Identify each operation by a key");

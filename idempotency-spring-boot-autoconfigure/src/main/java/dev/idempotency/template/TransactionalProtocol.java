@@ -8,7 +8,6 @@ import java.util.function.BooleanSupplier;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.TransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -40,35 +39,18 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * </ol>
  * {@link TransactionalBatch} is the same protocol for a batch. An operation that is
  * recognized by its offset has a mark instead of a record, see {@link OffsetClaims}.
+ *
+ * @param engine the parts of the template
+ * @param store the store
+ * @param transactions begins and ends transactions
+ * @param offsets the claims of operations with offsets
+ * @param settlements settles claims of leased mode
+ * @param asynchronous settles after the transaction of the caller
  */
-final class TransactionalProtocol {
+record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store, Transactions transactions,
+		OffsetClaims offsets, Settlements settlements, AsyncSettlements asynchronous) {
 
 	private static final Log logger = LogFactory.getLog(TransactionalProtocol.class);
-
-	private final Engine engine;
-
-	private final StoreCalls calls;
-
-	private final TransactionalIdempotencyStore store;
-
-	private final Transactions transactions;
-
-	private final OffsetClaims offsets;
-
-	private final Settlements settlements;
-
-	private final AsyncSettlements asynchronous;
-
-	TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager,
-			Settlements settlements, AsyncSettlements asynchronous) {
-		this.engine = engine;
-		this.calls = engine.calls();
-		this.store = store;
-		this.transactions = new Transactions(engine, store, manager);
-		this.offsets = new OffsetClaims(store.offsetMarks().orElse(null), engine.calls());
-		this.settlements = settlements;
-		this.asynchronous = asynchronous;
-	}
 
 	<T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
 			TransactionBoundary boundary) throws E {
@@ -86,7 +68,9 @@ final class TransactionalProtocol {
 		Claim claim;
 		try {
 			claim = (joined || request.version() != null) ? claim(operation, request, joined)
-					: this.calls.call(StoreCall.CLAIM, operation, () -> this.store.insert(request)).orElse(null);
+					: this.engine.calls()
+						.call(StoreCall.CLAIM, operation, () -> this.store.insert(request))
+						.orElse(null);
 			if (claim == null) {
 				// The rollback also restores the lock timeout of the transaction.
 				this.transactions.rollback(transaction, null);
@@ -112,7 +96,8 @@ final class TransactionalProtocol {
 	}
 
 	private Claim claim(IdempotentOperation operation, ClaimRequest request, boolean joined) {
-		return this.calls.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, joined));
+		return this.engine.calls()
+			.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, joined));
 	}
 
 	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
@@ -179,7 +164,7 @@ final class TransactionalProtocol {
 
 	private void store(IdempotentOperation operation, @Nullable ClaimRequest request, byte @Nullable [] result) {
 		if (request != null && result != null) {
-			this.calls.call(StoreCall.COMPLETE, operation, () -> {
+			this.engine.calls().call(StoreCall.COMPLETE, operation, () -> {
 				this.store.storeResult(request, result);
 				return Settlement.SETTLED;
 			});
@@ -243,7 +228,7 @@ final class TransactionalProtocol {
 	private void failedEarlier(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
 			Throwable error, boolean inDoubt) {
 		try {
-			if (this.calls.isPermitted()) {
+			if (this.engine.calls().isPermitted()) {
 				failed(operation, claims, marks, error, inDoubt);
 			}
 		}
