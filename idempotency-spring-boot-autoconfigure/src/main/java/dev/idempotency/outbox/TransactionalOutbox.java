@@ -40,7 +40,7 @@ record TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<
 				() -> "The transaction of the " + first + " has already ended, so the message would be lost. Send it "
 						+ "before the commit, or in a new transaction (REQUIRES_NEW)");
 		this.store.insert(messages.stream().map(this::row).toList());
-		TransactionSynchronizationManager.registerSynchronization(new AfterCommit(first));
+		TransactionSynchronizationManager.registerSynchronization(new AfterCommit(first, this.wakeUp));
 	}
 
 	private OutboxRow row(OutboxMessage message) {
@@ -73,20 +73,17 @@ record TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<
 
 	/**
 	 * Wakes the relay after the commit.
+	 *
+	 * @param first the first message of the transaction
+	 * @param wakeUp wakes the relay
 	 */
-	private final class AfterCommit implements TransactionSynchronization {
-
-		private final OutboxMessage first;
-
-		AfterCommit(OutboxMessage first) {
-			this.first = first;
-		}
+	private record AfterCommit(OutboxMessage first, Runnable wakeUp) implements TransactionSynchronization {
 
 		// An exception would make the committed transaction look failed.
 		@Override
 		public void afterCommit() {
 			try {
-				TransactionalOutbox.this.wakeUp.run();
+				this.wakeUp.run();
 			}
 			catch (RuntimeException ex) {
 				logger.warn("The relay could not be woken for the committed " + this.first

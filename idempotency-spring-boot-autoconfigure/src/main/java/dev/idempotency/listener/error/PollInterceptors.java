@@ -39,11 +39,11 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 	<K, V> void install(AbstractMessageListenerContainer<K, V> target) {
 		RecordInterceptor<K, V> records = target.getRecordInterceptor();
 		if (!(records instanceof RecordPolls)) {
-			target.setRecordInterceptor(new RecordPolls<>(records, this));
+			target.setRecordInterceptor(new RecordPolls<>(records));
 		}
 		BatchInterceptor<K, V> batches = target.getBatchInterceptor();
 		if (!(batches instanceof BatchPolls)) {
-			target.setBatchInterceptor(new BatchPolls<>(batches, this));
+			target.setBatchInterceptor(new BatchPolls<>(batches));
 		}
 		// Without a transaction, the error handler is notified of the exception.
 		ApplicationEventPublisher publisher = target.getApplicationEventPublisher();
@@ -81,12 +81,9 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 				+ "': set 'spring.kafka.producer.transaction-id-prefix' to a different text for each instance";
 	}
 
-	private static final class RecordPolls<K, V> extends CompositeRecordInterceptor<K, V> {
+	private final class RecordPolls<K, V> extends CompositeRecordInterceptor<K, V> {
 
-		private final PollInterceptors polls;
-
-		RecordPolls(@Nullable RecordInterceptor<K, V> application, PollInterceptors polls) {
-			this.polls = polls;
+		RecordPolls(@Nullable RecordInterceptor<K, V> application) {
 			if (application != null) {
 				addRecordInterceptor(application);
 			}
@@ -94,13 +91,13 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 
 		@Override
 		public void setupThreadState(Consumer<?, ?> consumer) {
-			this.polls.beforePoll(consumer);
+			beforePoll(consumer);
 			super.setupThreadState(consumer);
 		}
 
 		@Override
 		public void clearThreadState(Consumer<?, ?> consumer) {
-			this.polls.afterPoll(consumer);
+			afterPoll(consumer);
 			super.clearThreadState(consumer);
 		}
 
@@ -120,12 +117,9 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 
 	}
 
-	private static final class BatchPolls<K, V> extends CompositeBatchInterceptor<K, V> {
+	private final class BatchPolls<K, V> extends CompositeBatchInterceptor<K, V> {
 
-		private final PollInterceptors polls;
-
-		BatchPolls(@Nullable BatchInterceptor<K, V> application, PollInterceptors polls) {
-			this.polls = polls;
+		BatchPolls(@Nullable BatchInterceptor<K, V> application) {
 			if (application != null) {
 				addBatchInterceptor(application);
 			}
@@ -133,13 +127,13 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 
 		@Override
 		public void setupThreadState(Consumer<?, ?> consumer) {
-			this.polls.beforePoll(consumer);
+			beforePoll(consumer);
 			super.setupThreadState(consumer);
 		}
 
 		@Override
 		public void clearThreadState(Consumer<?, ?> consumer) {
-			this.polls.afterPoll(consumer);
+			afterPoll(consumer);
 			super.clearThreadState(consumer);
 		}
 

@@ -15,30 +15,16 @@ import org.springframework.messaging.Message;
 
 /**
  * What an expression about a record may use.
+ *
+ * @param parameters the parameters of the listener method
+ * @param record the record
+ * @param arguments the arguments of the listener method
+ * @param index the index of the record in its batch, -1 for a single record
  */
-final class RecordContext {
+record RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments,
+		int index) {
 
 	private static final StandardEvaluationContext SHARED = new StandardEvaluationContext();
-
-	private final ListenerParameters parameters;
-
-	private final ConsumerRecord<?, ?> record;
-
-	private final @Nullable Object[] arguments;
-
-	// The index of the record in its batch, -1 for a single record.
-	private final int index;
-
-	RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
-		this.parameters = parameters;
-		this.record = record;
-		this.arguments = arguments;
-		this.index = index;
-	}
-
-	ConsumerRecord<?, ?> record() {
-		return this.record;
-	}
 
 	// Most records need no evaluation.
 	EvaluationContext evaluation() {
