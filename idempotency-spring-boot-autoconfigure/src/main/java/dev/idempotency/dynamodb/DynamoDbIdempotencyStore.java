@@ -19,6 +19,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.dynamodb.DynamoDbCalls.Update;
 import dev.idempotency.dynamodb.Observations.Observation;
+import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
@@ -26,7 +27,6 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
@@ -41,7 +41,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  *
  * @since 0.1.0
  */
-public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoCloseable {
+public final class DynamoDbIdempotencyStore implements BatchStore, AutoCloseable {
 
 	/**
 	 * The largest result that fits into an item with the longest key. An item holds 400
@@ -199,26 +199,6 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	private static boolean differs(ClaimRequest request, RecordItem item) {
 		return Fingerprint.differs(request.key(), item.fingerprint(), request.fingerprint());
-	}
-
-	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return completeAll(List.of(new Completion(claim, result))).get(0);
-	}
-
-	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return failAll(List.of(claim), failure).get(0);
-	}
-
-	@Override
-	public Settlement release(ClaimRequest claim) {
-		return releaseAll(List.of(claim)).get(0);
-	}
-
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return renewAll(List.of(claim)).get(0);
 	}
 
 	@Override

@@ -20,6 +20,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
+import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
@@ -45,7 +46,8 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  *
  * @since 0.1.0
  */
-public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords, AutoCloseable {
+public final class JdbcIdempotencyStore
+		implements TransactionalIdempotencyStore, BatchStore, ExpiredRecords, AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(JdbcIdempotencyStore.class);
 
@@ -260,28 +262,13 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return failAll(List.of(claim), failure).get(0);
-	}
-
-	@Override
 	public List<Settlement> failAll(List<ClaimRequest> owned, Failure failure) {
 		return this.settlements.settleAll(Name.FAIL_ALL, owned, Parameters.owned(owned).failed(failure));
 	}
 
 	@Override
-	public Settlement release(ClaimRequest claim) {
-		return releaseAll(List.of(claim)).get(0);
-	}
-
-	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> owned) {
 		return this.settlements.settleAll(Name.RELEASE_ALL, owned, Parameters.owned(owned));
-	}
-
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return renewAll(List.of(claim)).get(0);
 	}
 
 	@Override

@@ -19,13 +19,13 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.Replies.ScannedRecord;
+import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
-import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
@@ -40,7 +40,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  *
  * @since 0.1.0
  */
-public final class RedisIdempotencyStore implements IdempotencyStore, AutoCloseable {
+public final class RedisIdempotencyStore implements BatchStore, AutoCloseable {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
@@ -98,26 +98,6 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return completeAll(List.of(new Completion(claim, result))).get(0);
-	}
-
-	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return Replies.settlement(this.connections.run(this.scripts.fail(claim, failure)));
-	}
-
-	@Override
-	public Settlement release(ClaimRequest claim) {
-		return Replies.settlement(this.connections.run(this.scripts.release(claim)));
-	}
-
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return Replies.settlement(this.connections.run(this.scripts.renew(claim)));
-	}
-
-	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
 		return Replies.settlement(this.connections.run(this.scripts.restore(claim, acquired)));
 	}
@@ -157,7 +137,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	@Override
 	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
 		if (this.replicated != null) {
-			return IdempotencyStore.super.completeAndClaim(completion, next);
+			return BatchStore.super.completeAndClaim(completion, next);
 		}
 		List<byte[]> replies = this.connections
 			.runAll(List.of(this.scripts.complete(completion), this.scripts.claim(next)));
