@@ -3,7 +3,6 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.OffsetDateTime;
@@ -18,7 +17,6 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.jdbc.RecordSql.Name;
@@ -26,6 +24,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.PagePosition;
 
 /**
  * The operator's view of the records of a table. A list begins with the records that
@@ -56,7 +55,7 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 	@Override
 	public Overview overview() {
 		return this.executor.autonomous(this.timeout, (connection) -> {
-			Position bound = bound(connection, Position.LAST);
+			PagePosition bound = bound(connection, PagePosition.LAST);
 			List<ScopeCount> scopes = this.sql.get(Name.OVERVIEW)
 				.query(connection, to(bound, Parameters.none()), this::scope);
 			return new Overview(scopes, bound == null, (bound != null) ? estimate(connection) : null);
@@ -94,46 +93,44 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 		return list(Name.EVICTABLE, limit, after,
 				Parameters.of("scope", selection.scope())
 					.with("prefix", selection.keyPrefix())
-					.with("createdfrom", time(selection.createdFrom(), Position.FIRST))
-					.with("createdbefore", time(selection.createdBefore(), Position.LAST))
+					.with("createdfrom", time(selection.createdFrom(), PagePosition.FIRST))
+					.with("createdbefore", time(selection.createdBefore(), PagePosition.LAST))
 					.with("force", force));
 	}
 
 	// A column cannot hold every time that an Instant can.
-	private static OffsetDateTime time(@Nullable Instant time, Position open) {
-		if (time == null) {
-			return open.expiresAt();
-		}
-		Instant first = Position.FIRST.expiresAt().toInstant();
-		Instant last = Position.LAST.expiresAt().toInstant();
-		return (time.isBefore(first) ? first : time.isAfter(last) ? last : time).atOffset(ZoneOffset.UTC);
+	private static OffsetDateTime time(@Nullable Instant time, PagePosition open) {
+		Instant bound = (time != null) ? time : open.expiresAt();
+		Instant first = PagePosition.FIRST.expiresAt();
+		Instant last = PagePosition.LAST.expiresAt();
+		return (bound.isBefore(first) ? first : bound.isAfter(last) ? last : bound).atOffset(ZoneOffset.UTC);
 	}
 
 	private Page list(Name name, int limit, @Nullable String after, Parameters conditions) {
-		Position start = Position.parse(after);
+		PagePosition start = (after != null) ? PagePosition.parse(after) : PagePosition.LAST;
 		return this.executor.autonomous(this.timeout, (connection) -> {
-			Position bound = bound(connection, start);
+			PagePosition bound = bound(connection, start);
 			Parameters parameters = to(bound, from(start, conditions)).with("limit", limit + 1);
-			List<Listed> found = this.sql.get(name).query(connection, parameters, this::listed);
-			Position next = (found.size() > limit) ? found.get(limit - 1).position() : bound;
-			return new Page(found.stream().limit(limit).map(Listed::record).toList(), next == null,
+			List<IdempotencyRecord> found = this.sql.get(name).query(connection, parameters, this::listed);
+			PagePosition next = (found.size() > limit) ? PagePosition.of(found.get(limit - 1)) : bound;
+			return new Page(found.stream().limit(limit).toList(), next == null,
 					(next != null) ? next.toString() : null);
 		});
 	}
 
-	private @Nullable Position bound(Connection connection, Position after) throws SQLException {
+	private @Nullable PagePosition bound(Connection connection, PagePosition after) throws SQLException {
 		return this.sql.get(Name.BOUND)
 			.first(connection, from(after, Parameters.none()).with("others", WINDOW - 1), this::position)
 			.orElse(null);
 	}
 
-	private static Parameters from(Position before, Parameters parameters) {
-		return parameters.with("before", before.expiresAt()).with("beforeid", before.id());
+	private static Parameters from(PagePosition before, Parameters parameters) {
+		return parameters.with("before", before.expiresAt().atOffset(ZoneOffset.UTC)).with("beforeid", before.id());
 	}
 
-	private static Parameters to(@Nullable Position bound, Parameters parameters) {
-		Position last = (bound != null) ? bound : Position.FIRST;
-		return parameters.with("bound", last.expiresAt()).with("boundid", last.id());
+	private static Parameters to(@Nullable PagePosition bound, Parameters parameters) {
+		PagePosition last = (bound != null) ? bound : PagePosition.FIRST;
+		return parameters.with("bound", last.expiresAt().atOffset(ZoneOffset.UTC)).with("boundid", last.id());
 	}
 
 	@Override
@@ -196,59 +193,13 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 		return (time != null) ? time.toInstant() : null;
 	}
 
-	private Position position(ResultSet row) throws SQLException {
-		return new Position(Objects.requireNonNull(this.sql.types().time(row, row.findColumn("expires_at"))),
+	private PagePosition position(ResultSet row) throws SQLException {
+		return new PagePosition(Objects.requireNonNull(time(row, "expires_at")),
 				Objects.requireNonNull(this.sql.types().uuid(row, "id")));
 	}
 
-	private Listed listed(ResultSet row) throws SQLException {
-		IdempotencyKey key = IdempotencyKey.of(row.getString("scope"), row.getString("key"));
-		return new Listed(read(key, row), position(row));
-	}
-
-	/**
-	 * The position of a record in the order of expiry.
-	 *
-	 * @param expiresAt the expiry
-	 * @param id the id
-	 */
-	private record Position(OffsetDateTime expiresAt, UUID id) {
-
-		static final Position FIRST = new Position(OffsetDateTime.of(1970, 1, 1, 0, 0, 0, 0, ZoneOffset.UTC),
-				new UUID(0, 0));
-
-		static final Position LAST = new Position(OffsetDateTime.of(9999, 12, 31, 0, 0, 0, 0, ZoneOffset.UTC),
-				new UUID(-1, -1));
-
-		private static final char SEPARATOR = '_';
-
-		static Position parse(@Nullable String text) {
-			if (text == null) {
-				return LAST;
-			}
-			try {
-				int separator = text.indexOf(SEPARATOR);
-				OffsetDateTime expiresAt = Instant.parse(text.substring(0, Math.max(0, separator)))
-					.atOffset(ZoneOffset.UTC);
-				Assert.isTrue(!expiresAt.isBefore(FIRST.expiresAt) && !expiresAt.isAfter(LAST.expiresAt),
-						"The time is out of the range of a column");
-				return new Position(expiresAt, UUID.fromString(text.substring(separator + 1)));
-			}
-			catch (DateTimeException | IllegalArgumentException ex) {
-				throw new IllegalArgumentException("'after' is '" + text + "', which is not the end of a page. "
-						+ "Use 'next' of the previous answer, or begin without 'after'", ex);
-			}
-		}
-
-		@Override
-		public String toString() {
-			return this.expiresAt.withOffsetSameInstant(ZoneOffset.UTC).toString() + SEPARATOR + this.id;
-		}
-
-	}
-
-	private record Listed(IdempotencyRecord record, Position position) {
-
+	private IdempotencyRecord listed(ResultSet row) throws SQLException {
+		return read(IdempotencyKey.of(row.getString("scope"), row.getString("key")), row);
 	}
 
 }

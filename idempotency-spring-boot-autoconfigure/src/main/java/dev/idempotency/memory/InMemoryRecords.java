@@ -1,6 +1,5 @@
 package dev.idempotency.memory;
 
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.Comparator;
@@ -9,7 +8,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
@@ -21,6 +19,7 @@ import dev.idempotency.memory.InMemoryIdempotencyStore.Entry;
 import dev.idempotency.store.FilteredRecords;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.PagePosition;
 
 /**
  * Shows and changes the entries of the store by hand. Lists begin with the entries that
@@ -46,9 +45,9 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 	@Override
 	public Page list(BiPredicate<IdempotencyRecord, Instant> condition, int limit, @Nullable String after) {
 		Instant now = this.clock.instant();
-		Position start = (after != null) ? Position.parse(after) : null;
+		PagePosition start = (after != null) ? PagePosition.parse(after) : null;
 		List<IdempotencyRecord> rest = all().stream()
-			.filter((record) -> start == null || Position.of(record).compareTo(start) < 0)
+			.filter((record) -> start == null || PagePosition.of(record).compareTo(start) < 0)
 			.toList();
 		List<IdempotencyRecord> window = rest.subList(0, Math.min(rest.size(), WINDOW));
 		List<IdempotencyRecord> found = window.stream()
@@ -58,14 +57,14 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 		IdempotencyRecord last = (found.size() > limit) ? found.get(limit - 1)
 				: (window.size() < rest.size()) ? window.get(window.size() - 1) : null;
 		return new Page(found.stream().limit(limit).toList(), last == null,
-				(last != null) ? Position.of(last).toString() : null);
+				(last != null) ? PagePosition.of(last).toString() : null);
 	}
 
 	private List<IdempotencyRecord> all() {
 		return this.entries.entrySet()
 			.stream()
 			.map((entry) -> entry.getValue().toRecord(entry.getKey()))
-			.sorted(Comparator.comparing(Position::of).reversed())
+			.sorted(Comparator.comparing(PagePosition::of).reversed())
 			.toList();
 	}
 
@@ -100,39 +99,6 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 			return next;
 		});
 		return Objects.requireNonNull(change.get());
-	}
-
-	private record Position(Instant expiresAt, UUID id) implements Comparable<Position> {
-
-		private static final Comparator<Position> ORDER = Comparator.comparing(Position::expiresAt)
-			.thenComparing(Position::id);
-
-		static Position of(IdempotencyRecord record) {
-			return new Position(record.expiresAt(), record.key().id());
-		}
-
-		static Position parse(String text) {
-			try {
-				int separator = text.indexOf('_');
-				return new Position(Instant.parse(text.substring(0, Math.max(0, separator))),
-						UUID.fromString(text.substring(separator + 1)));
-			}
-			catch (DateTimeException | IllegalArgumentException ex) {
-				throw new IllegalArgumentException("'after' is '" + text + "', which is not the end of a page. "
-						+ "Use 'next' of the previous answer, or begin without 'after'", ex);
-			}
-		}
-
-		@Override
-		public int compareTo(Position other) {
-			return ORDER.compare(this, other);
-		}
-
-		@Override
-		public String toString() {
-			return this.expiresAt + "_" + this.id;
-		}
-
 	}
 
 }
