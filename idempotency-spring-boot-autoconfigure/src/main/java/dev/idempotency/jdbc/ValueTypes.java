@@ -17,29 +17,19 @@ interface ValueTypes {
 	 * The types of a database that has arrays, UUIDs and times with a zone.
 	 */
 	ValueTypes STANDARD = new ValueTypes() {
-
-		@Override
-		public @Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException {
-			return parameters.value(name, connection);
-		}
-
-		@Override
-		public @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
-			return row.getObject(column, UUID.class);
-		}
-
-		@Override
-		public @Nullable OffsetDateTime time(ResultSet row, int column) throws SQLException {
-			return row.getObject(column, OffsetDateTime.class);
-		}
-
 	};
 
 	// The value of a parameter.
-	@Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException;
+	default @Nullable Object bind(String name, Parameters parameters, Connection connection) throws SQLException {
+		return parameters.value(name, connection);
+	}
 
-	@Nullable UUID uuid(ResultSet row, String column) throws SQLException;
+	default @Nullable UUID uuid(ResultSet row, String column) throws SQLException {
+		return row.getObject(column, UUID.class);
+	}
 
-	@Nullable OffsetDateTime time(ResultSet row, int column) throws SQLException;
+	default @Nullable OffsetDateTime time(ResultSet row, int column) throws SQLException {
+		return row.getObject(column, OffsetDateTime.class);
+	}
 
 }
