@@ -6,12 +6,10 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
-import dev.idempotency.jdbc.SqlStatement.RowReader;
 
 /**
  * The catalog of PostgreSQL. It needs no privilege, because it finds objects by the text
@@ -175,60 +173,57 @@ final class PostgresCatalog extends Catalog {
 			objects.add(required.name());
 			privileges.add(privilege);
 		}));
-		require(connection, PRIVILEGES,
+		first(connection, PRIVILEGES,
 				name(table).with("objects", "text", objects.toArray())
 					.with("privileges", "text", privileges.toArray())
 					.with("functions", "text", functions(table)),
-				(row) -> Optional.of(new IdempotencyConfigurationException("The database user '" + row.getString(1)
-						+ "' lacks privileges that the idempotency store or the outbox needs: " + row.getString(2)
-						+ ".", "Run this as the owner of the table: " + row.getString(3))));
+				(row) -> {
+					throw new IdempotencyConfigurationException(
+							"The database user '" + row.getString(1)
+									+ "' lacks privileges that the idempotency store or the outbox needs: "
+									+ row.getString(2) + ".",
+							"Run this as the owner of the table: " + row.getString(3));
+				});
 	}
 
 	@Override
 	void requireMaintenance(Connection connection, TableName table) throws SQLException {
-		require(connection, MAINTENANCE, name(table),
-				(row) -> Optional.of(new IdempotencyConfigurationException(
-						"The database user '" + row.getString(1) + "' cannot create and drop partitions of '"
-								+ table.table() + "': it lacks " + row.getString(2) + ".",
-						"Run this as the owner of the table: " + row.getString(3)
-								+ " Or set 'idempotency.cleanup.enabled' to 'false' here, and let an instance with the "
-								+ "owner's user clean up.")));
-	}
-
-	private void require(Connection connection, String sql, Parameters parameters,
-			RowReader<Optional<IdempotencyConfigurationException>> problem) throws SQLException {
-		first(connection, sql, parameters, problem).flatMap((some) -> some).ifPresent((found) -> {
-			throw found;
+		first(connection, MAINTENANCE, name(table), (row) -> {
+			throw new IdempotencyConfigurationException(
+					"The database user '" + row.getString(1) + "' cannot create and drop partitions of '"
+							+ table.table() + "': it lacks " + row.getString(2) + ".",
+					"Run this as the owner of the table: " + row.getString(3)
+							+ " Or set 'idempotency.cleanup.enabled' to 'false' here, and let an instance with the "
+							+ "owner's user clean up.");
 		});
 	}
 
 	// Without the privilege, Flyway tries for seconds to create its history table.
 	@Override
 	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
-		require(connection, MIGRATION, name(table).with("history", table.historyTable()),
-				(row) -> migrationProblem(row, table, scripts));
+		first(connection, MIGRATION, name(table).with("history", table.historyTable()),
+				(row) -> requireMigratable(row, table, scripts));
 	}
 
-	private static Optional<IdempotencyConfigurationException> migrationProblem(ResultSet row, TableName table,
-			String scripts) throws SQLException {
+	private static boolean requireMigratable(ResultSet row, TableName table, String scripts) throws SQLException {
 		String user = row.getString(1);
 		String quotedUser = row.getString(2);
 		String schema = table.schemaName();
 		if (schema == null) {
-			return Optional.of(new IdempotencyConfigurationException(
+			throw new IdempotencyConfigurationException(
 					"The database user '" + user + "' has no schema for the table '" + table + "'.",
 					"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
-							+ "; or put the schema before the name of the table."));
+							+ "; or put the schema before the name of the table.");
 		}
 		if (!row.getBoolean("has_schema")) {
-			return Optional.of(new IdempotencyConfigurationException(
+			throw new IdempotencyConfigurationException(
 					"The schema '" + schema + "' of the table '" + table + "' does not exist.",
-					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table."));
+					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
 		}
 		if (row.getBoolean("sufficient")) {
-			return Optional.empty();
+			return true;
 		}
-		return Optional.of(row.getBoolean("has_history")
+		throw row.getBoolean("has_history")
 				? new IdempotencyConfigurationException(
 						"The database user '" + user + "' may not migrate the table '" + table.table()
 								+ "': it cannot read its history '" + table.historyTable() + "'.",
@@ -237,7 +232,7 @@ final class PostgresCatalog extends Catalog {
 						"The database user '" + user + "' may not create the table '" + table.table()
 								+ "' in the schema '" + schema + "'.",
 						"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + quotedUser + "; or migrate"
-								+ otherWaysToMigrate(scripts)));
+								+ otherWaysToMigrate(scripts));
 	}
 
 }
