@@ -9,19 +9,17 @@ import javax.sql.DataSource;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 
-import dev.idempotency.SimpleLifecycle;
-import dev.idempotency.Threads;
+import dev.idempotency.outbox.OutboxLoop;
 
 /**
  * Receives PostgreSQL's notifications of other instances about new messages in the
  * outbox. It keeps one connection open. The relay's next poll finds messages whose
  * notification is lost.
  */
-final class OutboxNotifications extends SimpleLifecycle {
+final class OutboxNotifications extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxNotifications.class);
 
@@ -40,37 +38,29 @@ final class OutboxNotifications extends SimpleLifecycle {
 
 	private final Runnable listener;
 
-	private volatile @Nullable Thread thread;
+	private boolean warned;
 
 	OutboxNotifications(DataSource dataSource, TableName table, Runnable listener) {
+		super("idempotency-outbox-notifications", SLICE.multipliedBy(4));
 		this.dataSource = dataSource;
 		this.table = table;
 		this.listener = listener;
 	}
 
 	@Override
-	public void start() {
-		super.start();
-		Thread next = Threads.daemon("idempotency-outbox-notifications", this::run);
-		this.thread = next;
-		next.start();
-	}
-
-	private void run() {
-		boolean warned = false;
-		while (isCurrent()) {
-			try (Connection connection = this.dataSource.getConnection()) {
-				listen(connection);
-				warned = false;
+	protected Duration step() {
+		try (Connection connection = this.dataSource.getConnection()) {
+			listen(connection);
+			this.warned = false;
+			return Duration.ZERO;
+		}
+		catch (SQLException | RuntimeException | Error ex) {
+			if (!this.warned && isCurrent()) {
+				logger.warn("The relay of the outbox '" + this.table + "' cannot receive notifications of other "
+						+ "instances. It finds their messages by polling and tries again in " + RETRY, ex);
 			}
-			catch (SQLException | RuntimeException | Error ex) {
-				if (!warned && isCurrent()) {
-					logger.warn("The relay of the outbox '" + this.table + "' cannot receive notifications of other "
-							+ "instances. It finds their messages by polling and tries again in " + RETRY, ex);
-				}
-				warned = true;
-				pause();
-			}
+			this.warned = true;
+			return RETRY;
 		}
 	}
 
@@ -107,36 +97,6 @@ final class OutboxNotifications extends SimpleLifecycle {
 				statement.execute("UNLISTEN *");
 			}
 			connection.setAutoCommit(autoCommit);
-		}
-	}
-
-	// After stop(), a late thread must not continue beside its successor.
-	private boolean isCurrent() {
-		return isRunning() && this.thread == Thread.currentThread();
-	}
-
-	private void pause() {
-		synchronized (this) {
-			try {
-				if (isRunning()) {
-					wait(RETRY.toMillis());
-				}
-			}
-			catch (InterruptedException ex) {
-				logger.debug("The pause before the next attempt was interrupted", ex);
-			}
-		}
-	}
-
-	@Override
-	public void stop() {
-		synchronized (this) {
-			super.stop();
-			notifyAll();
-		}
-		Thread last = this.thread;
-		if (last != null) {
-			Threads.awaitEnd(last, SLICE.multipliedBy(4));
 		}
 	}
 

@@ -40,12 +40,12 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 
 	private volatile @Nullable Thread thread;
 
-	OutboxLoop(String name, Duration stopTimeout) {
+	protected OutboxLoop(String name, Duration stopTimeout) {
 		this.name = name;
 		this.stopTimeout = stopTimeout;
 	}
 
-	abstract Duration step();
+	protected abstract Duration step();
 
 	// The work to do once when the loop stops, after the current step.
 	void finish() {
@@ -74,7 +74,7 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 		while (previous != null && previous.isAlive()) {
 			Threads.awaitEnd(previous, PAUSE_AFTER_ERROR);
 		}
-		while (isRunning() && this.thread == Thread.currentThread()) {
+		while (isCurrent()) {
 			// A wake-up from here on may be about work that this step misses.
 			this.wakeUps.drainPermits();
 			Duration pause = guardedStep();
@@ -96,6 +96,11 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 						+ "' failed during shutdown. Work that was not recorded is repeated after the next start", ex);
 			}
 		}
+	}
+
+	// After a restart, a late thread must not continue beside its successor.
+	protected final boolean isCurrent() {
+		return isRunning() && this.thread == Thread.currentThread();
 	}
 
 	private Duration guardedStep() {

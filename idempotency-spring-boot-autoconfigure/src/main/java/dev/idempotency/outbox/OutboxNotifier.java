@@ -33,7 +33,7 @@ public final class OutboxNotifier extends OutboxLoop {
 	}
 
 	@Override
-	Duration step() {
+	protected Duration step() {
 		try {
 			this.store.notifyRelays();
 		}

@@ -99,7 +99,7 @@ public final class OutboxRelay extends OutboxLoop {
 	}
 
 	@Override
-	Duration step() {
+	protected Duration step() {
 		return this.worker.round((rows) -> true);
 	}
 
@@ -347,7 +347,7 @@ public final class OutboxRelay extends OutboxLoop {
 		}
 
 		@Override
-		Duration step() {
+		protected Duration step() {
 			if (!this.wanted) {
 				return UNTIL_WOKEN;
 			}

@@ -41,7 +41,7 @@ public final class OutboxStatusReporter extends OutboxLoop {
 	}
 
 	@Override
-	Duration step() {
+	protected Duration step() {
 		try {
 			OutboxStore.Status status = this.store.status();
 			Observers.notify(this.observers, (observer) -> observer.observed(status));

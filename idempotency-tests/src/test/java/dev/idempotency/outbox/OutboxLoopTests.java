@@ -29,7 +29,7 @@ class OutboxLoopTests {
 		OutboxLoop loop = new OutboxLoop("loop", Duration.ofMillis(1)) {
 
 			@Override
-			Duration step() {
+			protected Duration step() {
 				OutboxLoopTests.this.step();
 				return Duration.ofDays(1);
 			}
