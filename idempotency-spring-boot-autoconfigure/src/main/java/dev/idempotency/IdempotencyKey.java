@@ -99,7 +99,12 @@ public final class IdempotencyKey {
 		return new UUID((long) LONG.get(hash, 0), (long) LONG.get(hash, Long.BYTES));
 	}
 
-	private static MessageDigest sha256() {
+	/**
+	 * Create a SHA-256 digest.
+	 * @return the digest
+	 */
+	@Internal
+	public static MessageDigest sha256() {
 		try {
 			return MessageDigest.getInstance("SHA-256");
 		}

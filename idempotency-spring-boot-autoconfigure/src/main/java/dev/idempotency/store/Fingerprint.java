@@ -1,7 +1,5 @@
 package dev.idempotency.store;
 
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -59,15 +57,9 @@ public final class Fingerprint {
 	public static byte[] of(int version, byte[] content) {
 		byte[] fingerprint = new byte[LENGTH];
 		fingerprint[0] = (byte) version;
-		try {
-			byte[] digest = MessageDigest.getInstance("SHA-256").digest(content);
-			System.arraycopy(digest, 0, fingerprint, 1, digest.length);
-			return fingerprint;
-		}
-		catch (NoSuchAlgorithmException ex) {
-			throw new IllegalStateException("SHA-256 is not available, although every Java platform must provide it",
-					ex);
-		}
+		byte[] digest = IdempotencyKey.sha256().digest(content);
+		System.arraycopy(digest, 0, fingerprint, 1, digest.length);
+		return fingerprint;
 	}
 
 	/**
