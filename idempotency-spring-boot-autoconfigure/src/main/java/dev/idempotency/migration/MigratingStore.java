@@ -13,6 +13,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -37,7 +38,7 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  *
  * @since 0.1.0
  */
-public class MigratingStore implements IdempotencyStore {
+public class MigratingStore implements BatchStore {
 
 	private static final Claim NEW = new Claim.Acquired(1, 1);
 
@@ -157,28 +158,13 @@ public class MigratingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return this.target.fail(claim, failure);
-	}
-
-	@Override
 	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
 		return this.target.failAll(claims, failure);
 	}
 
 	@Override
-	public Settlement release(ClaimRequest claim) {
-		return this.target.release(claim);
-	}
-
-	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
 		return this.target.releaseAll(claims);
-	}
-
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return this.target.renew(claim);
 	}
 
 	@Override
