@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -76,24 +75,13 @@ public final class Threads {
 	 * Create a pool of limited size.
 	 * @param threads creates the threads
 	 * @param size the number of threads
-	 * @param capacity the number of waiting tasks
 	 * @return the pool
 	 */
-	public static ThreadPoolExecutor pool(ThreadFactory threads, int size, int capacity) {
+	public static ThreadPoolExecutor pool(ThreadFactory threads, int size) {
 		ThreadPoolExecutor pool = new ThreadPoolExecutor(size, size, IDLE_SECONDS, TimeUnit.SECONDS,
-				new LinkedBlockingQueue<>(capacity), threads);
+				new LinkedBlockingQueue<>(), threads);
 		pool.allowCoreThreadTimeOut(true);
 		return pool;
-	}
-
-	/**
-	 * Create a pool that starts a thread for each task that no idle thread can run.
-	 * @param threads creates the threads
-	 * @return the pool
-	 */
-	public static ThreadPoolExecutor unboundedPool(ThreadFactory threads) {
-		return new ThreadPoolExecutor(0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(),
-				threads);
 	}
 
 }

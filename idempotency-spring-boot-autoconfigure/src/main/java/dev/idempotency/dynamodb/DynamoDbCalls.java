@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -43,8 +42,6 @@ final class DynamoDbCalls implements AutoCloseable {
 	// The number of concurrent requests for the keys of all calls.
 	static final int CONCURRENCY = 16;
 
-	private static final long KEEP_ALIVE_SECONDS = 30;
-
 	// For a request that ends at its own deadline.
 	private static final Duration GRACE = Duration.ofSeconds(1);
 
@@ -60,9 +57,7 @@ final class DynamoDbCalls implements AutoCloseable {
 		this.client = client;
 		this.table = table;
 		this.timeout = timeout;
-		this.executor = new ThreadPoolExecutor(CONCURRENCY, CONCURRENCY, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS,
-				new LinkedBlockingQueue<>(), Threads.named("dynamodb"));
-		this.executor.allowCoreThreadTimeOut(true);
+		this.executor = Threads.pool(Threads.named("dynamodb"), CONCURRENCY);
 	}
 
 	String table() {

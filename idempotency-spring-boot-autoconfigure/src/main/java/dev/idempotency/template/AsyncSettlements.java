@@ -9,6 +9,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
@@ -63,8 +64,8 @@ final class AsyncSettlements implements AutoCloseable {
 	AsyncSettlements(Settlements settlements, StoredResults results, ThreadFactory threads, ThreadFactory completions) {
 		this.settlements = settlements;
 		this.results = results;
-		this.executor = Threads.pool(threads, THREADS, Integer.MAX_VALUE);
-		this.completions = Threads.unboundedPool(completions);
+		this.executor = Threads.pool(threads, THREADS);
+		this.completions = Executors.newCachedThreadPool(completions);
 		this.repetitions = new ScheduledThreadPoolExecutor(1, threads);
 	}
 

@@ -148,9 +148,6 @@ final class StoreCalls {
 
 	// Split the keys of a large batch: each call has the same time-out.
 	static <T> List<List<T>> parts(List<T> keys) {
-		if (keys.size() <= MAX_KEYS) {
-			return keys.isEmpty() ? List.of() : List.of(keys);
-		}
 		List<List<T>> parts = new ArrayList<>();
 		for (int from = 0; from < keys.size(); from += MAX_KEYS) {
 			parts.add(keys.subList(from, Math.min(keys.size(), from + MAX_KEYS)));
@@ -163,12 +160,7 @@ final class StoreCalls {
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {
-		if (keys.size() <= MAX_KEYS) {
-			return keys.isEmpty() ? List.of() : action.apply(keys);
-		}
-		List<R> answers = new ArrayList<>(keys.size());
-		parts(keys).forEach((part) -> answers.addAll(action.apply(part)));
-		return answers;
+		return parts(keys).stream().flatMap((part) -> action.apply(part).stream()).toList();
 	}
 
 	private static Duration since(long start) {
