@@ -158,12 +158,9 @@ final class MySqlTypes implements ValueTypes {
 	}
 
 	// As the database compares the bytes. UUID compares signed numbers.
-	private static int compare(@Nullable Object oneId, @Nullable Object otherId) {
-		UUID one = (UUID) Objects.requireNonNull(oneId);
-		UUID other = (UUID) Objects.requireNonNull(otherId);
-		int high = Long.compareUnsigned(one.getMostSignificantBits(), other.getMostSignificantBits());
-		return (high != 0) ? high
-				: Long.compareUnsigned(one.getLeastSignificantBits(), other.getLeastSignificantBits());
+	private static int compare(@Nullable Object one, @Nullable Object other) {
+		return Arrays.compareUnsigned(bytes((UUID) Objects.requireNonNull(one)),
+				bytes((UUID) Objects.requireNonNull(other)));
 	}
 
 	private static void append(StringBuilder json, Object element) {

@@ -1,5 +1,6 @@
 package dev.idempotency.redis;
 
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.regex.Pattern;
 
@@ -329,10 +330,7 @@ record RecordScripts(String prefix) {
 	}
 
 	private static byte[] outcome(byte kind, byte[] content) {
-		byte[] outcome = new byte[content.length + 1];
-		outcome[0] = kind;
-		System.arraycopy(content, 0, outcome, 1, content.length);
-		return outcome;
+		return ByteBuffer.allocate(content.length + 1).put(kind).put(content).array();
 	}
 
 	private static byte[] number(long number) {

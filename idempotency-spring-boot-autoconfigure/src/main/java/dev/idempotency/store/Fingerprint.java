@@ -1,5 +1,6 @@
 package dev.idempotency.store;
 
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -55,11 +56,7 @@ public final class Fingerprint {
 	 * @return the fingerprint
 	 */
 	public static byte[] of(int version, byte[] content) {
-		byte[] fingerprint = new byte[LENGTH];
-		fingerprint[0] = (byte) version;
-		byte[] digest = IdempotencyKey.sha256().digest(content);
-		System.arraycopy(digest, 0, fingerprint, 1, digest.length);
-		return fingerprint;
+		return ByteBuffer.allocate(LENGTH).put((byte) version).put(IdempotencyKey.sha256().digest(content)).array();
 	}
 
 	/**

@@ -12,7 +12,6 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
@@ -99,10 +98,7 @@ public final class ListenerScope {
 		String[] topics = properties.getTopics();
 		TopicPartitionOffset[] partitions = properties.getTopicPartitions();
 		if (partitions != null) {
-			return Stream.of(partitions)
-				.map(TopicPartitionOffset::getTopicPartition)
-				.map(TopicPartition::topic)
-				.toList();
+			return Stream.of(partitions).map(TopicPartitionOffset::getTopic).toList();
 		}
 		return (topics != null) ? Arrays.asList(topics) : List.of();
 	}
