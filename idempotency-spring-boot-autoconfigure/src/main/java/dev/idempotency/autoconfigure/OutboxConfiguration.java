@@ -1,11 +1,11 @@
 package dev.idempotency.autoconfigure;
 
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import javax.sql.DataSource;
 
@@ -163,14 +163,9 @@ class OutboxConfiguration {
 	// A mock of the application's tests has no ProducerFactory. Spring adds it to the
 	// template of Boot unless the types of key and value are the same.
 	private static Set<ProducerFactory<?, ?>> factories(List<KafkaTemplate<?, ?>> templates) {
-		Set<ProducerFactory<?, ?>> factories = new HashSet<>();
-		for (KafkaTemplate<?, ?> template : templates) {
-			ProducerFactory<?, ?> factory = template.getProducerFactory();
-			if (factory != null) {
-				factories.add(factory);
-			}
-		}
-		return factories;
+		return templates.stream()
+			.flatMap((template) -> Stream.<ProducerFactory<?, ?>>ofNullable(template.getProducerFactory()))
+			.collect(Collectors.toSet());
 	}
 
 	@Bean

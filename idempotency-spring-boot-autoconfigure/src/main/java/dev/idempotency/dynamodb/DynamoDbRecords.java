@@ -59,8 +59,7 @@ record DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates,
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		RecordItem item = this.calls.get(key, this.calls.deadline());
-		return Optional.ofNullable((item != null) ? item.result() : null);
+		return Optional.ofNullable(this.calls.get(key, this.calls.deadline())).map(RecordItem::result);
 	}
 
 	@Override

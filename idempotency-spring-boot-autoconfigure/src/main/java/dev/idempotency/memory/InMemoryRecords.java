@@ -70,9 +70,7 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		Entry entry = this.entries.get(key);
-		byte[] result = (entry != null) ? entry.result() : null;
-		return (result != null) ? Optional.of(result.clone()) : Optional.empty();
+		return Optional.ofNullable(this.entries.get(key)).map(Entry::result).map(byte[]::clone);
 	}
 
 	@Override

@@ -13,6 +13,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.ScriptOutputType;
@@ -198,10 +199,9 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 	}
 
 	Optional<String> describe() {
-		List<String> sentences = new ArrayList<>();
-		refusal().map(ServerFindings::describe).ifPresent(sentences::add);
-		eviction().map(ServerFindings::describe).ifPresent(sentences::add);
-		return sentences.isEmpty() ? Optional.empty() : Optional.of(String.join(" ", sentences));
+		return Stream.concat(refusal().stream(), eviction().stream())
+			.map(ServerFindings::describe)
+			.reduce((one, other) -> one + " " + other);
 	}
 
 	static String describe(IdempotencyConfigurationException finding) {

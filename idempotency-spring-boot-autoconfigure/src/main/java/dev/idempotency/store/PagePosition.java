@@ -19,8 +19,14 @@ import dev.idempotency.Internal;
 @Internal
 public record PagePosition(Instant expiresAt, UUID id) implements Comparable<PagePosition> {
 
+	/**
+	 * The position before every record, in the order from the earliest expiry.
+	 */
 	public static final PagePosition FIRST = new PagePosition(Instant.EPOCH, new UUID(0, 0));
 
+	/**
+	 * The position after every record.
+	 */
 	public static final PagePosition LAST = new PagePosition(Instant.parse("9999-12-31T00:00:00Z"), new UUID(-1, -1));
 
 	private static final char SEPARATOR = '_';
@@ -28,6 +34,11 @@ public record PagePosition(Instant expiresAt, UUID id) implements Comparable<Pag
 	private static final Comparator<PagePosition> ORDER = Comparator.comparing(PagePosition::expiresAt)
 		.thenComparing(PagePosition::id);
 
+	/**
+	 * Return the position of a record.
+	 * @param record the record
+	 * @return the position
+	 */
 	public static PagePosition of(IdempotencyRecord record) {
 		return new PagePosition(record.expiresAt(), record.key().id());
 	}
