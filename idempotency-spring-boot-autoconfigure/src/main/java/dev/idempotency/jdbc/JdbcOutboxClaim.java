@@ -171,18 +171,14 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		}
 		parameters.with("lanes", "smallint", lanes.toArray()).with("limit", this.sql.limit(limit, lanes.size()));
 		List<ClaimedRow> due = new ArrayList<>();
-		try (PreparedStatement statement = this.sql.statement(statements.rows()).prepare(this.connection, parameters);
-				ResultSet row = statement.executeQuery()) {
-			while (row.next()) {
-				UUID blocker = this.sql.types().uuid(row, "blocker");
-				if (blocker != null && this.onDeadLetter == OutboxStore.DeadLetterPolicy.BLOCK_KEY) {
-					this.blocked.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), blocker);
-				}
-				else {
-					due.add(OutboxRowMapper.claimed(row, this.sql.types()));
-				}
+		this.sql.statement(statements.rows()).query(this.connection, parameters, (row) -> {
+			UUID blocker = this.sql.types().uuid(row, "blocker");
+			if (blocker != null && this.onDeadLetter == OutboxStore.DeadLetterPolicy.BLOCK_KEY) {
+				this.blocked.put(Objects.requireNonNull(this.sql.types().uuid(row, "id")), blocker);
+				return false;
 			}
-		}
+			return due.add(OutboxRowMapper.claimed(row, this.sql.types()));
+		});
 		return due;
 	}
 
