@@ -15,29 +15,22 @@ import dev.idempotency.outbox.OutboxRow;
  * Adds values of the sender's MDC to messages, each in a header with the name of its key.
  * A header that the message already has is kept.
  *
+ * @param keys the MDC keys, none of which is the name of a header that the outbox sets
  * @since 0.1.0
  */
-public final class OutboxMdc implements OutboxContext {
+public record OutboxMdc(List<String> keys) implements OutboxContext {
 
 	private static final Set<String> RESERVED = Set.of(OutboxRow.ID_HEADER, OutboxRow.KEY_HEADER,
 			OutboxRow.FINGERPRINT_HEADER, OutboxRow.TIME_HEADER);
 
-	private final List<String> keys;
-
-	/**
-	 * Create the context.
-	 * @param keys the MDC keys
-	 * @throws IdempotencyConfigurationException if a key is the name of a header that the
-	 * outbox sets
-	 */
-	public OutboxMdc(List<String> keys) {
+	public OutboxMdc {
 		keys.stream().filter(RESERVED::contains).findFirst().ifPresent((key) -> {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.outbox.mdc-keys' contains '" + key
 							+ "', which is a header that the outbox sets itself.",
 					"Remove it from 'idempotency.outbox.mdc-keys', or use another MDC key.");
 		});
-		this.keys = List.copyOf(keys);
+		keys = List.copyOf(keys);
 	}
 
 	@Override

@@ -286,9 +286,7 @@ final class Settlements implements AutoCloseable {
 	}
 
 	boolean hasCompletion(IdempotencyKey key) {
-		return this.pending.values()
-			.stream()
-			.anyMatch((claim) -> claim.isCompletion() && claim.operation().key().equals(key));
+		return completions().stream().anyMatch((claim) -> claim.operation().key().equals(key));
 	}
 
 	boolean isEmpty() {
