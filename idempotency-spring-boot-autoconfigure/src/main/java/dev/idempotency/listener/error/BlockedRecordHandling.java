@@ -126,7 +126,9 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * @param partitions the partitions
 	 */
 	public static void revoked(Collection<TopicPartition> partitions) {
-		ConsumerState.current().paused.removeAll(partitions);
+		ConsumerState state = ConsumerState.current();
+		state.paused.removeAll(partitions);
+		state.poll.revoked(partitions);
 	}
 
 	/**

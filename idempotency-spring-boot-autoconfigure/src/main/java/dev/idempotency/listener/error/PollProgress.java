@@ -1,6 +1,7 @@
 package dev.idempotency.listener.error;
 
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -38,14 +39,19 @@ final class PollProgress {
 
 	private boolean uncommitted;
 
+	// A container that keeps records of an earlier poll, in order to deliver them after
+	// this one, has paused their partitions. The positions are behind these records.
 	void begin(Consumer<?, ?> consumer, boolean inTransaction) {
 		this.transactional = inTransaction;
 		this.active = true;
+		Map<TopicPartition, Long> earlier = Map.copyOf(this.next);
+		Set<TopicPartition> paused = consumer.paused();
 		this.next.clear();
 		for (TopicPartition partition : consumer.assignment()) {
 			Long position = position(consumer, partition);
 			if (position != null) {
-				this.next.put(partition, position);
+				this.next.put(partition, paused.contains(partition)
+						? Math.min(position, earlier.getOrDefault(partition, position)) : position);
 			}
 		}
 	}
@@ -67,6 +73,10 @@ final class PollProgress {
 	// A poll may return records of the partitions that it assigns.
 	void assigned(Map<TopicPartition, Long> positions) {
 		this.next.putAll(positions);
+	}
+
+	void revoked(Collection<TopicPartition> partitions) {
+		this.next.keySet().removeAll(partitions);
 	}
 
 	void begin(ConsumerRecord<?, ?> record) {

@@ -1,5 +1,6 @@
 package dev.idempotency.listener.error;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -23,12 +24,14 @@ import org.springframework.kafka.event.ListenerContainerNoLongerIdleEvent;
 import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaMessageListenerContainer;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.RecordInterceptor;
 import org.springframework.kafka.mock.MockProducerFactory;
 import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.kafka.transaction.KafkaTransactionManager;
+import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.testsupport.Logs;
@@ -67,10 +70,7 @@ class PollProgressTests {
 			"false, false, after", "false, false, event", "true, true, fenced", "true, true, interceptor",
 			"true, true, event", "true, false, event" })
 	void recordsAreRedeliveredWhenTheContainerLeavesThePoll(boolean batch, boolean transactional, String failure) {
-		ContainerProperties properties = new ContainerProperties(new TopicPartitionOffset("payments", 0),
-				new TopicPartitionOffset("payments", 1));
-		properties.setGroupId("payments");
-		properties.setIdleEventInterval(10L);
+		ContainerProperties properties = properties();
 		properties.setMessageListener(batch
 				? (BatchMessageListener<Object, Object>) (records) -> records.forEach((one) -> deliver(one, failure))
 				: (MessageListener<Object, Object>) (record) -> deliver(record, failure));
@@ -78,14 +78,7 @@ class PollProgressTests {
 			properties.setKafkaAwareTransactionManager(
 					new KafkaTransactionManager<>(new MockProducerFactory<>((inTransaction, id) -> producer(), "tx-")));
 		}
-		this.container = new KafkaMessageListenerContainer<>(new DefaultKafkaConsumerFactory<>(Map.of()) {
-			@Override
-			public Consumer<Object, Object> createConsumer(String group, String prefix, String suffix,
-					Properties overrides) {
-				return PollProgressTests.this.log;
-			}
-		}, properties);
-		this.container.setBeanName("leaving");
+		this.container = container(properties);
 		this.container.setRecordInterceptor(new RecordInterceptor<>() {
 
 			@Override
@@ -128,6 +121,79 @@ class PollProgressTests {
 				.anyMatch((message) -> message.startsWith("The container 'leaving' left a poll early.")
 						&& message.contains("transaction-id-prefix") == failure.equals("fenced")));
 		}
+	}
+
+	// The container keeps the records of a poll when its error handler does not seek, or
+	// when it is paused immediately, and delivers them after a later poll.
+	@ParameterizedTest
+	@CsvSource({ "staying, after", "pausing, after", "pausing, event" })
+	void keptRecordsAreRedeliveredWhenTheContainerLeavesALaterPoll(String keeping, String failure) {
+		ContainerProperties properties = properties();
+		AtomicBoolean kept = new AtomicBoolean();
+		properties.setPauseImmediate(true);
+		properties.setMessageListener((MessageListener<Object, Object>) (record) -> {
+			if (kept.compareAndSet(false, true)) {
+				if (keeping.equals("staying")) {
+					throw new IllegalStateException("fails once");
+				}
+				this.container.pause();
+			}
+			this.deliveries.add(record);
+		});
+		this.container = container(properties);
+		DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(0, 5));
+		errorHandler.setSeekAfterError(false);
+		this.container.setCommonErrorHandler(errorHandler);
+		this.container.setRecordInterceptor(new RecordInterceptor<>() {
+
+			@Override
+			public ConsumerRecord<Object, Object> intercept(ConsumerRecord<Object, Object> record,
+					Consumer<Object, Object> consumer) {
+				return record;
+			}
+
+			@Override
+			public void afterRecord(ConsumerRecord<Object, Object> record, Consumer<Object, Object> consumer) {
+				failIf(failure.equals("after") && PollProgressTests.this.deliveries.size() == (keeping.equals("staying") ? 1 : 2));
+			}
+
+		});
+		this.container.setApplicationEventPublisher((event) -> failIf(failure.equals("event") && kept.get()
+				&& event instanceof ListenerContainerNoLongerIdleEvent));
+		this.handling.install(this.container, (record) -> {
+		}, new AsyncRetries());
+		this.container.start();
+		this.log.open();
+		if (keeping.equals("pausing")) {
+			await().until(this.container::isContainerPaused);
+			// An idle event precedes the delivery of the kept records.
+			await().pollDelay(Duration.ofMillis(200)).until(() -> true);
+			this.container.resume();
+		}
+		await().until(() -> ReplayedLog.PARTITIONS.stream()
+			.allMatch((partition) -> last(partition).equals(List.of(0L, 1L, 2L))));
+		assertThat(this.failed).isTrue();
+	}
+
+	private static ContainerProperties properties() {
+		ContainerProperties properties = new ContainerProperties(new TopicPartitionOffset("payments", 0),
+				new TopicPartitionOffset("payments", 1));
+		properties.setGroupId("payments");
+		properties.setIdleEventInterval(10L);
+		return properties;
+	}
+
+	private KafkaMessageListenerContainer<Object, Object> container(ContainerProperties properties) {
+		KafkaMessageListenerContainer<Object, Object> created = new KafkaMessageListenerContainer<>(
+				new DefaultKafkaConsumerFactory<>(Map.of()) {
+					@Override
+					public Consumer<Object, Object> createConsumer(String group, String prefix, String suffix,
+							Properties overrides) {
+						return PollProgressTests.this.log;
+					}
+				}, properties);
+		created.setBeanName("leaving");
+		return created;
 	}
 
 	// The offsets that were delivered last, up to the highest one.
