@@ -160,9 +160,14 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	public <K, V> ConsumerRecords<K, V> handleBatchAndReturnRemaining(Exception thrownException,
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
-		return handle(thrownException, data, consumer, container, invokeListener,
+		ConsumerRecords<K, V> kept = handle(thrownException, data, consumer, container, invokeListener,
 				(ex, records, invocation) -> this.delegate.handleBatchAndReturnRemaining(ex, records, consumer,
 						container, invocation));
+		// The container accepts null from an error handler of the application.
+		if (kept != null) {
+			ConsumerState.current().poll.keep(kept);
+		}
+		return kept;
 	}
 
 	private <K, V> ConsumerRecords<K, V> handle(Exception thrownException, ConsumerRecords<?, ?> data,

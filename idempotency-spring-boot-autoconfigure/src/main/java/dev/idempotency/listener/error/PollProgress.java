@@ -102,6 +102,12 @@ final class PollProgress {
 		}
 	}
 
+	// Note that the container keeps records, in order to deliver them after a later poll.
+	void keep(ConsumerRecords<?, ?> records) {
+		records.partitions()
+			.forEach((partition) -> this.next.put(partition, records.records(partition).get(0).offset()));
+	}
+
 	// Note that the container goes on with the poll.
 	void goOn() {
 		this.left = false;

@@ -15,6 +15,7 @@ import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.common.TopicPartition;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,6 +23,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 import org.springframework.kafka.event.ListenerContainerNoLongerIdleEvent;
 import org.springframework.kafka.listener.BatchInterceptor;
+import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.DefaultErrorHandler;
@@ -170,6 +172,36 @@ class PollProgressTests {
 			await().pollDelay(Duration.ofMillis(200)).until(() -> true);
 			this.container.resume();
 		}
+		await().until(() -> ReplayedLog.PARTITIONS.stream()
+			.allMatch((partition) -> last(partition).equals(List.of(0L, 1L, 2L))));
+		assertThat(this.failed).isTrue();
+	}
+
+	@Test
+	void keptBatchIsRedeliveredWhenTheContainerLeavesALaterPoll() {
+		ContainerProperties properties = properties();
+		AtomicBoolean kept = new AtomicBoolean();
+		properties.setMessageListener((BatchMessageListener<Object, Object>) (records) -> {
+			if (kept.compareAndSet(false, true)) {
+				this.container.pause();
+				throw new BatchListenerFailedException("fails once", 0);
+			}
+			this.deliveries.addAll(records);
+		});
+		this.container = container(properties);
+		DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(0, 5));
+		errorHandler.setSeekAfterError(false);
+		this.container.setCommonErrorHandler(errorHandler);
+		this.container.setApplicationEventPublisher(
+				(event) -> failIf(kept.get() && event instanceof ListenerContainerNoLongerIdleEvent));
+		this.handling.install(this.container, (record) -> {
+		}, new AsyncRetries());
+		this.container.start();
+		this.log.open();
+		await().until(this.container::isContainerPaused);
+		// An idle event precedes the delivery of the kept batch.
+		await().pollDelay(Duration.ofMillis(200)).until(() -> true);
+		this.container.resume();
 		await().until(() -> ReplayedLog.PARTITIONS.stream()
 			.allMatch((partition) -> last(partition).equals(List.of(0L, 1L, 2L))));
 		assertThat(this.failed).isTrue();
