@@ -40,6 +40,10 @@ final class ClaimedExecution implements IdempotentExecution {
 		return this.claim;
 	}
 
+	boolean isOf(IdempotencyKey other) {
+		return this.key.equals(other);
+	}
+
 	@Override
 	public String key() {
 		return this.key.value();

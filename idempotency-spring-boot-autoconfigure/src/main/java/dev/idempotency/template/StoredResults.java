@@ -3,6 +3,7 @@ package dev.idempotency.template;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -16,6 +17,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.IdempotencyVersionStaleException;
+import dev.idempotency.IdempotentExecution;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.store.Claim;
@@ -65,14 +67,20 @@ final class StoredResults {
 		if (claim instanceof Claim.InProgress inProgress) {
 			throw new OperationInProgressException(operation
 					+ " is being processed by another owner. The partition is paused and the record is redelivered "
-					+ "until that claim completes, fails or expires", inProgress.retryAfter(),
-					this.claims.released(operation.key()));
+					+ "until that claim completes, fails or expires", inProgress.retryAfter(), ended(operation.key()));
 		}
 		if (claim instanceof Claim.Stale stale) {
 			return stale(operation, stale.completed());
 		}
 		throw new IdempotencyKeyReusedException("The idempotency key was already used with other content: " + operation
 				+ ". Use a new key for each new operation in the producer");
+	}
+
+	// A handler that calls its own operation is blocked by itself: its execution ends with
+	// the exception, and an immediate redelivery would repeat that in a loop.
+	private @Nullable CompletionStage<?> ended(IdempotencyKey key) {
+		return (IdempotentExecution.ifCurrent() instanceof ClaimedExecution current && current.isOf(key)) ? null
+				: this.claims.released(key);
 	}
 
 	// Skip an operation of which a higher version has completed, or reject it.

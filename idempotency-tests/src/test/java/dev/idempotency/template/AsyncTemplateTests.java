@@ -12,6 +12,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
@@ -256,6 +257,17 @@ class AsyncTemplateTests {
 	void exceptionOfAnOperationInProgressElsewhereDoesNotShowItsEnd() {
 		database.store().claim(TestDatabase.request(this.key));
 		assertThat(inProgress().ended()).isNull();
+	}
+
+	@Test
+	void exceptionOfAHandlerThatCallsItsOwnOperationDoesNotShowItsEnd() {
+		AtomicReference<OperationInProgressException> own = new AtomicReference<>();
+		this.template.execute(this.operation, new TextCodec(), () -> {
+			own.set(inProgress());
+			return "paid";
+		});
+		assertThat(own.get()).isNotNull();
+		assertThat(own.get().ended()).isNull();
 	}
 
 	private OperationInProgressException inProgress() {
