@@ -32,6 +32,7 @@ public final class OperationInProgressException extends OperationBlockedExceptio
 	 * @param ended completes when the operation has ended, {@code null} if that is not
 	 * known in this process
 	 */
+	@Internal
 	public OperationInProgressException(String message, Duration retryAfter, @Nullable CompletionStage<?> ended) {
 		super(message, retryAfter, null);
 		this.ended = ended;
@@ -39,10 +40,11 @@ public final class OperationInProgressException extends OperationBlockedExceptio
 
 	/**
 	 * Return a stage that completes when the execution that this process runs at the
-	 * moment has ended, whether it has succeeded or not. A caller need not wait for
-	 * {@link #retryAfter()} then.
+	 * moment has ended. Its dependents must not block: the thread settles and renews the
+	 * claims of other operations.
 	 * @return the stage, {@code null} if another process runs the operation
 	 */
+	@Internal
 	public @Nullable CompletionStage<?> ended() {
 		return this.ended;
 	}

@@ -161,12 +161,13 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
 			Runnable invokeListener) {
 		ConsumerRecords<K, V> kept = handle(thrownException, data, consumer, container, invokeListener,
-				(ex, records, invocation) -> this.delegate.handleBatchAndReturnRemaining(ex, records, consumer,
-						container, invocation));
-		// The container accepts null from an error handler of the application.
-		if (kept != null) {
-			ConsumerState.current().poll.keep(kept);
-		}
+				(ex, records, invocation) -> {
+					ConsumerRecords<K, V> remaining = this.delegate.handleBatchAndReturnRemaining(ex, records, consumer,
+							container, invocation);
+					// An error handler of the application may return null.
+					return (remaining != null) ? remaining : ConsumerRecords.empty();
+				});
+		ConsumerState.current().poll.keep(kept);
 		return kept;
 	}
 

@@ -1,6 +1,5 @@
 package dev.idempotency.listener.error;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -21,6 +20,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
+import org.springframework.kafka.event.ListenerContainerIdleEvent;
 import org.springframework.kafka.event.ListenerContainerNoLongerIdleEvent;
 import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.BatchListenerFailedException;
@@ -58,6 +58,8 @@ class PollProgressTests {
 	private final List<ConsumerRecord<?, ?>> deliveries = new CopyOnWriteArrayList<>();
 
 	private final AtomicBoolean failed = new AtomicBoolean();
+
+	private final AtomicBoolean idle = new AtomicBoolean();
 
 	private KafkaMessageListenerContainer<Object, Object> container;
 
@@ -156,12 +158,17 @@ class PollProgressTests {
 
 			@Override
 			public void afterRecord(ConsumerRecord<Object, Object> record, Consumer<Object, Object> consumer) {
-				failIf(failure.equals("after") && PollProgressTests.this.deliveries.size() == (keeping.equals("staying") ? 1 : 2));
+				failIf(failure.equals("after")
+						&& PollProgressTests.this.deliveries.size() == (keeping.equals("staying") ? 1 : 2));
 			}
 
 		});
-		this.container.setApplicationEventPublisher((event) -> failIf(failure.equals("event") && kept.get()
-				&& event instanceof ListenerContainerNoLongerIdleEvent));
+		this.container.setApplicationEventPublisher((event) -> {
+			if (event instanceof ListenerContainerIdleEvent && kept.get()) {
+				this.idle.set(true);
+			}
+			failIf(failure.equals("event") && kept.get() && event instanceof ListenerContainerNoLongerIdleEvent);
+		});
 		this.handling.install(this.container, (record) -> {
 		}, new AsyncRetries());
 		this.container.start();
@@ -169,7 +176,7 @@ class PollProgressTests {
 		if (keeping.equals("pausing")) {
 			await().until(this.container::isContainerPaused);
 			// An idle event precedes the delivery of the kept records.
-			await().pollDelay(Duration.ofMillis(200)).until(() -> true);
+			await().untilTrue(this.idle);
 			this.container.resume();
 		}
 		await().until(() -> ReplayedLog.PARTITIONS.stream()
@@ -192,15 +199,19 @@ class PollProgressTests {
 		DefaultErrorHandler errorHandler = new DefaultErrorHandler(new FixedBackOff(0, 5));
 		errorHandler.setSeekAfterError(false);
 		this.container.setCommonErrorHandler(errorHandler);
-		this.container.setApplicationEventPublisher(
-				(event) -> failIf(kept.get() && event instanceof ListenerContainerNoLongerIdleEvent));
+		this.container.setApplicationEventPublisher((event) -> {
+			if (event instanceof ListenerContainerIdleEvent && kept.get()) {
+				this.idle.set(true);
+			}
+			failIf(kept.get() && event instanceof ListenerContainerNoLongerIdleEvent);
+		});
 		this.handling.install(this.container, (record) -> {
 		}, new AsyncRetries());
 		this.container.start();
 		this.log.open();
 		await().until(this.container::isContainerPaused);
 		// An idle event precedes the delivery of the kept batch.
-		await().pollDelay(Duration.ofMillis(200)).until(() -> true);
+		await().untilTrue(this.idle);
 		this.container.resume();
 		await().until(() -> ReplayedLog.PARTITIONS.stream()
 			.allMatch((partition) -> last(partition).equals(List.of(0L, 1L, 2L))));
