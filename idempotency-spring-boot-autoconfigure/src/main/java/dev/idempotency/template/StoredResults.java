@@ -76,9 +76,8 @@ final class StoredResults {
 				+ ". Use a new key for each new operation in the producer");
 	}
 
-	// A handler that calls its own operation is blocked by itself: its execution ends
-	// with
-	// the exception, and an immediate redelivery would repeat that in a loop.
+	// A handler that calls its own operation is blocked by itself. Its execution ends
+	// with the exception, and an immediate redelivery would repeat that in a loop.
 	private @Nullable CompletionStage<?> ended(IdempotencyKey key) {
 		return (IdempotentExecution.ifCurrent() instanceof ClaimedExecution current && current.isOf(key)) ? null
 				: this.claims.released(key);
