@@ -14,6 +14,7 @@ import io.debezium.engine.DebeziumEngine;
 import io.debezium.engine.DebeziumEngine.RecordCommitter;
 import org.apache.kafka.connect.source.SourceRecord;
 import org.apache.kafka.connect.storage.MemoryOffsetBackingStore;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.JdbcTemplate;
 
@@ -95,6 +96,10 @@ final class DebeziumConnector implements AutoCloseable {
 		this.executor.shutdown();
 		this.executor.awaitTermination(10, TimeUnit.SECONDS);
 		this.producer.close();
+		// The server may notice the end of the connection later.
+		Awaitility.await()
+			.until(() -> this.jdbc.queryForList("SELECT 1 FROM pg_replication_slots WHERE slot_name = ? AND active",
+					this.name), List::isEmpty);
 		this.jdbc.queryForList("SELECT pg_drop_replication_slot(?)", this.name);
 		List.of("DROP PUBLICATION " + DebeziumPage.PUBLICATION, "DROP OWNED BY " + this.name, "DROP ROLE " + this.name)
 			.forEach(this.jdbc::execute);
