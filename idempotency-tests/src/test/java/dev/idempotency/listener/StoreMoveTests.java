@@ -17,7 +17,8 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
-import org.springframework.kafka.test.utils.ContainerTestUtils;
+import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.MessageListenerContainer;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationDeclinedException;
@@ -111,9 +112,15 @@ class StoreMoveTests {
 			.with("spring.datasource.hikari.maximum-pool-size", 2)
 			.with("spring.kafka.listener.concurrency", 2);
 		try (Logs logs = new Logs(); ConfigurableApplicationContext context = moving.run()) {
-			context.getBean(KafkaListenerEndpointRegistry.class)
+			MessageListenerContainer container = context.getBean(KafkaListenerEndpointRegistry.class)
 				.getAllListenerContainers()
-				.forEach((container) -> ContainerTestUtils.waitForAssignment(container, 2));
+				.iterator()
+				.next();
+			// Each consumer has one of the partitions.
+			await().until(() -> ((ConcurrentMessageListenerContainer<?, ?>) container).getContainers()
+				.stream()
+				.allMatch((consumer) -> consumer.getAssignedPartitions() != null
+						&& consumer.getAssignedPartitions().size() == 1));
 			send(0, "a", "first");
 			send(1, "b", "second");
 			await().atMost(Duration.ofSeconds(30)).until(() -> Kafka.lag(this.topic, this.topic) == 0);
