@@ -39,10 +39,16 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 
 	private static final String H2_MODE = "SELECT SETTING_VALUE FROM INFORMATION_SCHEMA.SETTINGS WHERE SETTING_NAME = 'MODE'";
 
-	// A character of four bytes, and these in UTF-8.
+	// A character of four bytes, and these in UTF-8, twice.
 	private static final String SAMPLE = "\uD83D\uDE00";
 
-	private static final String SAMPLE_BYTES = "F09F9880";
+	private static final String SAMPLE_BYTES = "F09F9880 F09F9880";
+
+	// What a literal contains, whether the server has understood it (a column refuses or
+	// replaces the characters otherwise), and what it returns.
+	private static final String SETTINGS = """
+			SELECT @@sql_mode, @@sql_safe_updates, CONCAT_WS(' ', HEX(:sample), HEX(CONVERT(:sample USING utf8mb4))),
+			  CONVERT(:sample USING utf8mb4)""";
 
 	// The first versions with JSON_TABLE and SKIP LOCKED.
 	private static final int MIN_MARIADB = 10_006;
@@ -111,19 +117,17 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 	// the character set of the connection does not have, so different keys of messages
 	// could become equal.
 	private static void requireSettings(Connection connection) throws SQLException {
-		String problem = SqlStatement.of("SELECT @@sql_mode, @@sql_safe_updates, HEX(:sample)")
-			.first(connection, Parameters.of("sample", SAMPLE), (row) -> {
-				if (!SAMPLE_BYTES.equals(row.getString(3))) {
-					throw new IdempotencyConfigurationException(
-							"The connections of the DataSource cannot transfer all characters of idempotency keys.",
-							"Remove 'characterEncoding' and 'connectionCollation' from the JDBC URL, or set them to "
-									+ "UTF-8 and a collation of utf8mb4.");
-				}
-				return row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT")
-						? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
-						: row.getBoolean(2) ? "'sql_safe_updates' is on" : "";
-			})
-			.orElseThrow();
+		String problem = SqlStatement.of(SETTINGS).first(connection, Parameters.of("sample", SAMPLE), (row) -> {
+			if (!SAMPLE_BYTES.equals(row.getString(3)) || !SAMPLE.equals(row.getString(4))) {
+				throw new IdempotencyConfigurationException(
+						"The connections of the DataSource cannot transfer all characters of idempotency keys.",
+						"Remove 'characterEncoding', 'characterSetResults' and 'connectionCollation' from the JDBC URL, "
+								+ "or set them to UTF-8 and a collation of utf8mb4. Let no statement change the "
+								+ "character set of the session to another one than utf8mb4.");
+			}
+			return row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT") ? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
+					: row.getBoolean(2) ? "'sql_safe_updates' is on" : "";
+		}).orElseThrow();
 		if (!problem.isEmpty()) {
 			throw new IdempotencyConfigurationException(
 					"The JDBC idempotency store cannot use the connections of its DataSource: " + problem + ".",

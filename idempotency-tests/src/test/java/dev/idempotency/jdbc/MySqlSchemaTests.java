@@ -1,6 +1,7 @@
 package dev.idempotency.jdbc;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -15,6 +16,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
@@ -78,15 +80,29 @@ class MySqlSchemaTests {
 		}
 	}
 
-	// The idempotency keys of two messages of the outbox could become equal.
-	@Test
+	// The idempotency keys of two messages of the outbox could become equal, and marks
+	// that are read wrongly would be copied to another scope.
+	@ParameterizedTest
+	@ValueSource(strings = { "characterEncoding=ISO-8859-1", "connectionCollation=utf8_general_ci",
+			"characterSetResults=ISO-8859-1" })
 	@Tag("promise-10")
-	void connectionThatReplacesCharactersOfKeysIsRefused() {
-		try (HikariDataSource other = Servers.mySqlPool(Servers.newMySql() + "&characterEncoding=ISO-8859-1")) {
+	void connectionThatReplacesCharactersOfKeysIsRefused(String option) {
+		try (HikariDataSource other = Servers.mySqlPool(Servers.newMySql() + "&" + option)) {
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
 				.isThrownBy(() -> JdbcSchemaMigration.migrateOutbox(other, other, OUTBOX))
 				.withMessageContaining("cannot transfer all characters")
 				.satisfies((ex) -> assertThat(ex.action()).contains("'characterEncoding'"));
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "utf8mb4_turkish_ci", "binary" })
+	void connectionWithAnotherCollationIsAccepted(String collation) {
+		JdbcSchemaMigration.migrate(this.pool, TABLE);
+		try (HikariDataSource other = Servers
+			.mySqlPool(this.url + "&sessionVariables=collation_connection=" + collation)) {
+			assertThat(store(other).claimAll(List.of(TestDatabase.request(IdempotencyKey.of("scope", "\uD83D\uDE00")))))
+				.containsExactly(new Claim.Acquired(1, 1));
 		}
 	}
 
