@@ -9,6 +9,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 
+import javax.sql.DataSource;
+
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -84,24 +86,27 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 						+ "'idempotency.key.on-missing' to 'record-coordinates', so that they still do when '"
 						+ migrateProperty(name) + "' is removed");
 		}
-		return MigratingStore.of((transactions != null) ? reader(source, store, target) : source.store(), store);
+		return (transactions != null && store instanceof JdbcIdempotencyStore own) ? migrating(source, own, target)
+				: MigratingStore.of(source.store(), store);
 	}
 
-	// Each transaction of a handler reads the source, and may hold the last connection of
-	// its pool.
-	private static IdempotencyStore reader(IdempotencyTemplate source, IdempotencyStore store, String target) {
-		if (!(source.store() instanceof JdbcIdempotencyStore old && store instanceof JdbcIdempotencyStore own
-				&& old.dataSource() == own.dataSource())) {
-			return source.store();
+	// The transaction of a handler may hold the last connection of its pool when a claim
+	// reads the source, and when it looks up the key in the target beside the transaction
+	// or continues its attempts there.
+	private static IdempotencyStore migrating(IdempotencyTemplate source, JdbcIdempotencyStore own, String target) {
+		if (own.reader() == null) {
+			logger.warn("While keys move to the store '" + target + "', a transaction of a listener takes a second "
+					+ "connection of the same pool for what the store '" + source.name()
+					+ "' knows. Make the pool larger than the number of consumers; otherwise they wait for each other, "
+					+ "and nothing is processed");
 		}
-		IdempotencyStore reader = old.reader();
-		if (reader == null) {
-			logger.warn("While keys move to the store '" + target + "', each transaction of a listener takes a second "
-					+ "connection of the same pool to read the store '" + source.name()
-					+ "'. Make the pool larger than the number of consumers; otherwise they wait for each other, and "
-					+ "nothing is processed");
-		}
-		return (reader != null) ? reader : old;
+		return MigratingStore.of(source.store(), own, (store) -> aside(store, own.dataSource()));
+	}
+
+	private static IdempotencyStore aside(IdempotencyStore store, DataSource pool) {
+		JdbcIdempotencyStore aside = (store instanceof JdbcIdempotencyStore jdbc && jdbc.dataSource() == pool)
+				? jdbc.reader() : null;
+		return (aside != null) ? aside : store;
 	}
 
 	private void checkSource(String name, String from) {

@@ -160,8 +160,9 @@ public final class JdbcIdempotencyStore
 	}
 
 	/**
-	 * The same records, to be read with the connections for lease renewals. A transaction
-	 * of a handler that reads them does not wait for another connection of its own pool.
+	 * The same records, with the connections for lease renewals. A transaction of a
+	 * handler that reads them beside itself does not wait for another connection of its
+	 * own pool.
 	 * @return the store, {@code null} if there are no such connections
 	 */
 	public @Nullable JdbcIdempotencyStore reader() {

@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 
 import org.jspecify.annotations.Nullable;
 
@@ -46,9 +47,13 @@ public class MigratingStore implements BatchStore {
 
 	private final IdempotencyStore target;
 
-	private MigratingStore(IdempotencyStore source, IdempotencyStore target) {
+	// The target for calls beside the transaction of a handler.
+	private final IdempotencyStore aside;
+
+	private MigratingStore(IdempotencyStore source, IdempotencyStore target, IdempotencyStore aside) {
 		this.source = source;
 		this.target = target;
+		this.aside = aside;
 	}
 
 	/**
@@ -58,8 +63,29 @@ public class MigratingStore implements BatchStore {
 	 * @return the store
 	 */
 	public static IdempotencyStore of(IdempotencyStore source, IdempotencyStore target) {
+		return of(source, target, UnaryOperator.identity());
+	}
+
+	/**
+	 * Create a store whose claims may be made while a transaction of a handler holds a
+	 * connection.
+	 * @param source the store that has the keys. It may be such a store itself
+	 * @param target the store to which they move
+	 * @param aside returns a store with the same records and with connections that
+	 * handlers cannot exhaust
+	 * @return the store
+	 */
+	public static IdempotencyStore of(IdempotencyStore source, IdempotencyStore target,
+			UnaryOperator<IdempotencyStore> aside) {
+		IdempotencyStore read = aside(source, aside);
 		return (target instanceof TransactionalIdempotencyStore transactional)
-				? new Transactional(source, transactional) : new MigratingStore(source, target);
+				? new Transactional(read, transactional, aside.apply(target))
+				: new MigratingStore(read, target, aside.apply(target));
+	}
+
+	private static IdempotencyStore aside(IdempotencyStore store, UnaryOperator<IdempotencyStore> aside) {
+		return (store instanceof MigratingStore migrating) ? of(migrating.source, aside.apply(migrating.target), aside)
+				: aside.apply(store);
 	}
 
 	public static IdempotencyStore target(IdempotencyStore store) {
@@ -122,7 +148,7 @@ public class MigratingStore implements BatchStore {
 		if (answer instanceof Claim.Acquired || request.version() == null) {
 			return answer;
 		}
-		Claim later = this.target.lookUp(request);
+		Claim later = this.aside.lookUp(request);
 		return (later instanceof Claim.Stale) ? later : answer;
 	}
 
@@ -130,12 +156,12 @@ public class MigratingStore implements BatchStore {
 	// target has a record with a lower one if the keys have moved from it to the
 	// source before.
 	private void raiseFence(ClaimRequest request, int fence, int attempt) {
-		while (fence > 1 && this.target.lookUp(request) instanceof Claim.Acquired next && next.fence() < fence) {
-			if (this.target.restore(request, new Claim.Acquired(fence - 1, attempt)) == Settlement.LOST) {
-				this.target.claim(request);
+		while (fence > 1 && this.aside.lookUp(request) instanceof Claim.Acquired next && next.fence() < fence) {
+			if (this.aside.restore(request, new Claim.Acquired(fence - 1, attempt)) == Settlement.LOST) {
+				this.aside.claim(request);
 			}
 			// Counts no attempt, and only the owner can do it.
-			this.target.release(request);
+			this.aside.release(request);
 		}
 	}
 
@@ -206,8 +232,8 @@ public class MigratingStore implements BatchStore {
 
 		private final TransactionalIdempotencyStore target;
 
-		Transactional(IdempotencyStore source, TransactionalIdempotencyStore target) {
-			super(source, target);
+		Transactional(IdempotencyStore source, TransactionalIdempotencyStore target, IdempotencyStore aside) {
+			super(source, target, aside);
 			this.target = target;
 		}
 

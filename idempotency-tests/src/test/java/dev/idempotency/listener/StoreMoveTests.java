@@ -13,12 +13,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.datasource.SimpleDriverDataSource;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.ConcurrentMessageListenerContainer;
+import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.OperationDeclinedException;
@@ -136,6 +139,31 @@ class StoreMoveTests {
 		}
 	}
 
+	// The transaction of the handler holds the only connection. A failed key continues
+	// its attempts in the new store, and a store may read a third one.
+	@Test
+	@Tag("promise-12")
+	void failedKeysAndChainsOfStoresNeedNoSecondConnectionOfThePool() {
+		send(0, "f", "fails");
+		run(app(Failing.class).with("idempotency.store.type", "jdbc"));
+		assertThat(HANDLED).containsExactly("fails", "fails");
+		TestApp moving = moved(Single.class, "jdbc", "jdbc").with("idempotency.jdbc.table", "new_record")
+			.with("idempotency.store.migrate-from", "middle")
+			.with("idempotency.stores.middle.type", "jdbc")
+			.with("idempotency.stores.middle.jdbc.table", "middle_record")
+			.with("idempotency.stores.middle.migrate-from", "old");
+		// A migration needs two connections.
+		moving.with("spring.kafka.listener.auto-startup", false).run().close();
+		send(0, "a", "keyed");
+		run(moving.with("spring.kafka.listener.auto-startup", true)
+			.with("idempotency.jdbc.schema", "none")
+			.with("idempotency.stores.middle.jdbc.schema", "none")
+			.with("idempotency.stores.old.jdbc.schema", "none")
+			.with("spring.datasource.hikari.maximum-pool-size", 1)
+			.with("spring.datasource.hikari.connection-timeout", 1000));
+		assertThat(HANDLED).containsExactly("fails", "keyed");
+	}
+
 	private static boolean isOfSecondConnection(String warning) {
 		return warning.contains("takes a second connection of the same pool");
 	}
@@ -220,6 +248,23 @@ class StoreMoveTests {
 			if (value.equals("declined")) {
 				throw new OperationDeclinedException("declined");
 			}
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Failing {
+
+		@Idempotent
+		@KafkaListener(topics = "${topic}", groupId = "${topic}")
+		void listen(String value) {
+			HANDLED.add(value);
+			throw new IllegalStateException("fails");
+		}
+
+		@Bean
+		static DefaultErrorHandler errorHandler() {
+			return new DefaultErrorHandler(new FixedBackOff(0, 1));
 		}
 
 	}
