@@ -87,10 +87,12 @@ class RecordSql {
 
 	static final String EVICTABLE = "id = :id AND (state <> 'P' OR lease_until <= %2$s OR :force)";
 
-	// Without the token, a failure that is noted next is not its repetition.
+	// Without the token, a failure that is noted next is not its repetition. No version
+	// is lower than the lowest one.
 	static final String UNDO = """
 			state = 'F', token = NULL, attempt = attempt - 1, completed_at = NULL,
-			  decided_version = COALESCE(version - 1, decided_version)""";
+			  decided_version = CASE WHEN version IS NULL THEN decided_version
+			    WHEN version > -9223372036854775808 THEN version - 1 END""";
 
 	private final Map<Name, List<SqlStatement>> statements = new EnumMap<>(Name.class);
 

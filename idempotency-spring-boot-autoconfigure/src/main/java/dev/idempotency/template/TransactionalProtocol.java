@@ -124,6 +124,8 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 			@Nullable ClaimRequest request, @Nullable OffsetMark mark, Claim.Acquired acquired,
 			TransactionStatus transaction, TransactionBoundary boundary) throws E {
 		IdempotentOperation operation = invocation.operation();
+		List<ClaimRequest> claims = (request != null) ? List.of(request) : List.of();
+		List<OffsetMark> marks = (mark != null) ? List.of(mark) : List.of();
 		T result;
 		byte[] bytes;
 		boolean withoutEffect;
@@ -139,15 +141,16 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction);
 			this.transactions.rollback(transaction, ex);
-			List<ClaimRequest> claims = (request != null) ? List.of(request) : List.of();
-			List<OffsetMark> marks = (mark != null) ? List.of(mark) : List.of();
 			if (transaction.isNewTransaction()) {
 				failed(operation, claims, marks, ex, inDoubt);
 			}
 			else {
-				failedAfterRollback(operation, claims, marks, ex);
+				settleAfterRollback(operation, claims, marks, ex);
 			}
 			throw ex;
+		}
+		if (!transaction.isNewTransaction()) {
+			settleAfterRollback(operation, claims, marks, null);
 		}
 		if (withoutEffect) {
 			// The handler requested a rollback of its writes and returned, or it declined
@@ -195,11 +198,12 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 		}
 	}
 
-	// The transaction of the caller still holds its connection and its lock on the
-	// record, also in afterCompletion. A note on this thread would wait for a second
-	// connection, and with a pool of one connection forever.
-	private void failedAfterRollback(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
-			Throwable error) {
+	// Note the failure or, if only the caller failed, undo a completion that the handler
+	// has committed itself. The transaction of the caller still holds its connection and
+	// its lock on the record, also in afterCompletion. This thread would wait for a
+	// second connection, and with a pool of one connection forever.
+	private void settleAfterRollback(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
+			@Nullable Throwable error) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
@@ -215,8 +219,10 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 			@Override
 			public void afterCompletion(int status) {
 				if (status == STATUS_ROLLED_BACK) {
+					// The next execution looks there before it waits for the settlement.
+					TransactionalProtocol.this.engine.cache().removeAll(List.of(operation.key()));
 					TransactionalProtocol.this.asynchronous.settle(List.of(operation), false,
-							() -> failedEarlier(operation, claims, marks, error, this.inDoubt));
+							() -> settleEarlier(operation, claims, marks, error, this.inDoubt));
 				}
 			}
 
@@ -225,11 +231,17 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 
 	// It is dropped if the store is unavailable, or if it arrives after the next
 	// execution.
-	private void failedEarlier(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
-			Throwable error, boolean inDoubt) {
+	private void settleEarlier(IdempotentOperation operation, List<ClaimRequest> claims, List<OffsetMark> marks,
+			@Nullable Throwable error, boolean inDoubt) {
 		try {
-			if (this.engine.calls().isPermitted()) {
+			if (!this.engine.calls().isPermitted()) {
+				return;
+			}
+			if (error != null) {
 				failed(operation, claims, marks, error, inDoubt);
+			}
+			else if (!inDoubt) {
+				this.transactions.undo(operation, claims, marks, null);
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -257,6 +269,12 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 	}
 
 	<T> void executeAll(BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
+		if (isProtected) {
+			// As for a single operation.
+			run.plan()
+				.unanswered()
+				.forEach((index) -> this.settlements.awaitQueued(run.plan().item(index).operation().key()));
+		}
 		new TransactionalBatch<>(this.engine, this.store, this.transactions, run, boundary, this.offsets)
 			.execute(isProtected);
 	}

@@ -244,7 +244,7 @@ final class Transactions {
 	// Undo the completions that a handler has committed itself, if it has. A duplicate
 	// may have added them to the cache. Returns false if that is not possible now, as
 	// when another owner holds the key.
-	boolean undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks, Throwable error) {
+	boolean undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks, @Nullable Throwable error) {
 		this.engine.cache().removeAll(claims.stream().map(ClaimRequest::key).toList());
 		try {
 			StoreCalls.inParts(claims, (part) -> undo(subject, part, List.of()));
@@ -252,7 +252,9 @@ final class Transactions {
 			return true;
 		}
 		catch (OperationBlockedException ex) {
-			error.addSuppressed(ex);
+			if (error != null) {
+				error.addSuppressed(ex);
+			}
 			return false;
 		}
 	}

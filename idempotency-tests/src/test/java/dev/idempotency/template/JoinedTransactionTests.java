@@ -27,6 +27,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
@@ -116,6 +117,34 @@ class JoinedTransactionTests {
 		});
 		assertThat(effects()).isZero();
 		assertThat(database.store().find(this.key)).isEmpty();
+	}
+
+	// What the handler has written after its commit is rolled back with the caller.
+	@Test
+	@Tag("promise-1")
+	void operationThatHasCommittedTheTransactionRunsAgainWhenItsCallerHasFailed() {
+		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> {
+			template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
+				EffectOperation.commit(jdbc);
+				return effect();
+			});
+			throw new IllegalStateException("caller");
+		})).withMessage("caller");
+		assertThat(run()).isEqualTo(new IdempotentResult<>("done", false));
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void batchWaitsForTheFailureOfAnEarlierTransaction() {
+		assertThatIllegalStateException().isThrownBy(() -> outer.executeWithoutResult((status) -> template
+			.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
+				EffectOperation.commit(jdbc);
+				throw new IllegalStateException("handler");
+			}))).withMessage("handler");
+		BatchItem item = new BatchItem(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), 0);
+		assertThat(template.executeAll(List.of(item), new TextCodec(), (due) -> List.of("batch")).results())
+			.containsExactly(new IdempotentResult<>("batch", false));
 	}
 
 	@Test
