@@ -147,8 +147,8 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
 		this.listeners.identities.assigned(assignments.keySet());
-		BlockedRecordHandling.assigned(assignments);
 		super.onPartitionsAssigned(assignments, callback);
+		BlockedRecordHandling.assigned(assignments.keySet());
 	}
 
 	// Spring Kafka's base class does not hand on this method and the next one.

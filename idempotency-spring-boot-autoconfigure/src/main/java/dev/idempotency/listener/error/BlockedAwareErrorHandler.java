@@ -62,8 +62,18 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
 			this.failed.accept(record);
-			return this.delegate.handleOne(thrownException, record, consumer, container);
+			boolean handled = false;
+			try {
+				handled = this.delegate.handleOne(thrownException, record, consumer, container);
+			}
+			finally {
+				if (!handled) {
+					ConsumerState.current().poll.keep(record);
+				}
+			}
+			return handled;
 		}
+		ConsumerState.current().poll.keep(record);
 		this.pauses.pause(container, consumer, record, blocked);
 		return false;
 	}
@@ -323,6 +333,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		// The poll that assigns partitions may return records of them.
 		this.pauses.beforePoll(consumer);
 		this.delegate.onPartitionsAssigned(consumer, partitions, publishPause);
+		BlockedRecordHandling.assigned(partitions);
 	}
 
 	@FunctionalInterface

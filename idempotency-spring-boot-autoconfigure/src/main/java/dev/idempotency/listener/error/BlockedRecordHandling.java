@@ -1,7 +1,6 @@
 package dev.idempotency.listener.error;
 
 import java.util.Collection;
-import java.util.Map;
 import java.util.function.Consumer;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -113,12 +112,15 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
-	 * Note the positions of partitions that are assigned to the consumer of the current
-	 * thread.
-	 * @param positions the positions
+	 * Note that partitions are assigned to the consumer of the current thread, and that
+	 * the application may have sought in them.
+	 * @param partitions the partitions
 	 */
-	public static void assigned(Map<TopicPartition, Long> positions) {
-		ConsumerState.current().poll.assigned(positions);
+	public static void assigned(Collection<TopicPartition> partitions) {
+		ConsumerState state = ConsumerState.current();
+		if (state.polled != null) {
+			state.poll.assigned(state.polled, partitions);
+		}
 	}
 
 	/**
@@ -146,7 +148,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 	public boolean isInstalled(AbstractMessageListenerContainer<?, ?> container) {
 		boolean transactional = manager(container) != null;
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
-		return ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : transactional)
+		return PollInterceptors.isInstalled(container)
+				&& ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : transactional)
 				&& (!transactional
 						|| container.getAfterRollbackProcessor() instanceof BlockedAwareAfterRollbackProcessor);
 	}

@@ -52,6 +52,11 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 		}
 	}
 
+	static boolean isInstalled(AbstractMessageListenerContainer<?, ?> container) {
+		return container.getRecordInterceptor() instanceof RecordPolls
+				&& container.getBatchInterceptor() instanceof BatchPolls;
+	}
+
 	private void beforePoll(Consumer<?, ?> consumer) {
 		this.pauses.beforePoll(consumer);
 		ConsumerState.current().poll.begin(consumer, this.manager != null);
@@ -61,7 +66,8 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 		PollProgress poll = ConsumerState.current().poll;
 		boolean uncommitted = poll.isUncommitted();
 		try {
-			Map<TopicPartition, Long> sought = poll.end(consumer);
+			Map<TopicPartition, Long> sought = poll.end(consumer,
+					this.container.getContainerProperties().isSubBatchPerPartition());
 			sought.forEach(this.asyncRetries::soughtBack);
 			if (!sought.isEmpty()) {
 				logger.warn("The container '" + this.container.getListenerId()

@@ -25,8 +25,16 @@ import dev.idempotency.listener.key.Coordinates;
  */
 final class PollProgress {
 
+	private static final Duration LOOKUP = Duration.ofSeconds(5);
+
 	// The first offset of each partition that is not processed.
 	private final Map<TopicPartition, Long> next = new HashMap<>();
+
+	// The positions of the paused partitions before the previous poll.
+	private final Map<TopicPartition, Long> pausedAt = new HashMap<>();
+
+	// The failed record that the container keeps.
+	private @Nullable ConsumerRecord<?, ?> kept;
 
 	// The partitions of the batch whose transaction has not ended.
 	private Set<TopicPartition> batch = Set.of();
@@ -40,26 +48,35 @@ final class PollProgress {
 	private boolean uncommitted;
 
 	// A container that keeps records of an earlier poll, in order to deliver them after
-	// this one, has paused their partitions. The positions are behind these records.
+	// this one, has paused their partitions. The positions are behind these records. A
+	// position that has changed since the previous poll was sought.
 	void begin(Consumer<?, ?> consumer, boolean inTransaction) {
 		this.transactional = inTransaction;
 		this.active = true;
 		Map<TopicPartition, Long> earlier = Map.copyOf(this.next);
 		Set<TopicPartition> paused = consumer.paused();
+		this.pausedAt.keySet().retainAll(paused);
 		this.next.clear();
 		for (TopicPartition partition : consumer.assignment()) {
-			Long position = position(consumer, partition);
+			Long position = position(consumer, partition, Duration.ZERO);
 			if (position != null) {
-				this.next.put(partition, paused.contains(partition)
-						? Math.min(position, earlier.getOrDefault(partition, position)) : position);
+				this.next.put(partition,
+						(paused.contains(partition) && !isSought(partition, position))
+								? Math.min(position, earlier.getOrDefault(partition, position)) : position);
 			}
 		}
 	}
 
-	// Must not wait: the poll does, and it also reports the errors of the consumer.
-	private static @Nullable Long position(Consumer<?, ?> consumer, TopicPartition partition) {
+	private boolean isSought(TopicPartition partition, Long position) {
+		Long previous = this.pausedAt.put(partition, position);
+		return previous != null && !previous.equals(position);
+	}
+
+	// A poll must not wait for it before it begins: it waits itself, and it also reports
+	// the errors of the consumer.
+	private static @Nullable Long position(Consumer<?, ?> consumer, TopicPartition partition, Duration wait) {
 		try {
-			return consumer.position(partition, Duration.ZERO);
+			return consumer.position(partition, wait);
 		}
 		catch (WakeupException ex) {
 			consumer.wakeup();
@@ -70,24 +87,39 @@ final class PollProgress {
 		return null;
 	}
 
-	// A poll may return records of the partitions that it assigns.
-	void assigned(Map<TopicPartition, Long> positions) {
-		this.next.putAll(positions);
+	// A poll may return records of the partitions that it assigns. The application may
+	// have sought in them, so that their positions have to be looked up.
+	void assigned(Consumer<?, ?> consumer, Collection<TopicPartition> partitions) {
+		long end = System.nanoTime() + LOOKUP.toNanos();
+		for (TopicPartition partition : partitions) {
+			Duration left = Duration.ofNanos(Math.max(0, end - System.nanoTime()));
+			Long position = position(consumer, partition, left);
+			if (position != null) {
+				this.next.put(partition, position);
+			}
+			else {
+				this.next.remove(partition);
+			}
+		}
 	}
 
 	void revoked(Collection<TopicPartition> partitions) {
 		this.next.keySet().removeAll(partitions);
+		this.pausedAt.keySet().removeAll(partitions);
 	}
 
 	void begin(ConsumerRecord<?, ?> record) {
 		this.left = true;
+		this.kept = null;
 		this.next.merge(Coordinates.partition(record), record.offset(), Math::min);
 	}
 
 	// The container goes on with the next record unless an interceptor fails.
 	void end(ConsumerRecord<?, ?> record) {
 		this.left = true;
-		this.next.put(Coordinates.partition(record), record.offset() + 1);
+		if (this.kept == null || !Coordinates.isSame(this.kept, record)) {
+			this.next.put(Coordinates.partition(record), record.offset() + 1);
+		}
 	}
 
 	// Without a transaction, the error handler also handles failures of interceptors.
@@ -100,6 +132,12 @@ final class PollProgress {
 		else {
 			this.next.keySet().removeAll(records.partitions());
 		}
+	}
+
+	// Note that the container keeps a failed record and those behind it, in order to
+	// deliver them after a later poll.
+	void keep(ConsumerRecord<?, ?> record) {
+		this.kept = record;
 	}
 
 	// Note that the container keeps records, in order to deliver them after a later poll.
@@ -146,15 +184,16 @@ final class PollProgress {
 
 	// Seek back to the records that were not processed, if the container has left the
 	// poll. A container that delivers the partitions of a poll one after the other
-	// keeps the partitions that it has not delivered.
-	Map<TopicPartition, Long> end(Consumer<?, ?> consumer) {
+	// keeps the partitions that it has not delivered, and does not poll before it
+	// delivers the next one.
+	Map<TopicPartition, Long> end(Consumer<?, ?> consumer, boolean oneByOne) {
 		Map<TopicPartition, Long> sought = new HashMap<>();
 		if (this.left) {
 			Set<TopicPartition> partitions = new HashSet<>(this.batch.isEmpty() ? this.next.keySet() : this.batch);
 			partitions.retainAll(consumer.assignment());
 			for (TopicPartition partition : partitions) {
 				Long offset = this.next.get(partition);
-				Long position = position(consumer, partition);
+				Long position = position(consumer, partition, Duration.ZERO);
 				if (offset != null && position != null && position > offset) {
 					consumer.seek(partition, offset);
 					sought.put(partition, offset);
@@ -162,7 +201,7 @@ final class PollProgress {
 			}
 		}
 		this.batch = Set.of();
-		this.active = false;
+		this.active = oneByOne;
 		this.left = false;
 		this.uncommitted = false;
 		return sought;

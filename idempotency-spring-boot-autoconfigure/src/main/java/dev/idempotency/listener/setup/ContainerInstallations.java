@@ -70,11 +70,11 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	// consumer starts: that consumer is restarted before it polls.
 	void install(AbstractMessageListenerContainer<?, ?> container, ProtectedListeners listeners) {
 		Installation installation = Installation.of(container, listeners);
-		decorate(container, installation);
 		if (container.getApplicationEventPublisher() == null) {
-			// The container factory is not a bean.
+			// The container factory is not a bean. The publisher is decorated too.
 			container.setApplicationEventPublisher(this.publisher);
 		}
+		decorate(container, installation);
 		this.installations.put(container, installation);
 	}
 
@@ -111,7 +111,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 				return;
 			}
 			problem = this.restarted.add(consumer) ? null
-					: "its listener, error handler or after-rollback processor is replaced at each start. "
+					: "its listener, error handler, after-rollback processor or interceptor is replaced at each start. "
 							+ "Set it on the container factory";
 		}
 		if (problem != null) {
@@ -121,9 +121,9 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 		decorate(container, installation);
 		decorate(consumer, installation);
 		if (installation.complete()) {
-			logger.info("The listener, the error handler or the after-rollback processor of the container '"
-					+ container.getListenerId() + "' was replaced after its registration. Its consumer is restarted, "
-					+ "because a blocked record would be lost otherwise");
+			logger.info("The listener, the error handler, the after-rollback processor or an interceptor of the "
+					+ "container '" + container.getListenerId() + "' was replaced after its registration. Its consumer "
+					+ "is restarted, because a record could be lost otherwise");
 		}
 		consumer.stop(() -> Threads.daemon("idempotency-restart", () -> restart(container, consumer)).start());
 	}
