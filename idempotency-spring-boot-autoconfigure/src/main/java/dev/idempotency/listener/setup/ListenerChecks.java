@@ -13,6 +13,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.BeanWrapper;
+import org.springframework.beans.PropertyAccessorFactory;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
 import org.springframework.core.annotation.AnnotatedElementUtils;
@@ -135,6 +137,16 @@ final class ListenerChecks {
 			.anyMatch(TransactionInterceptor.class::isInstance)) {
 			throw refusal(where, "the advice chain of its container begins a transaction outside",
 					"Put @Transactional on the method instead.");
+		}
+		BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(container.getContainerProperties());
+		// A later version of Spring Kafka will not have this property any more.
+		if (properties.isReadableProperty("transactionManager")
+				&& properties.getPropertyValue("transactionManager") != null) {
+			throw refusal(where,
+					"the property 'transactionManager' of its container begins a transaction outside, after whose "
+							+ "rollbacks a blocked record would be given up",
+					"Put @Transactional on the method instead. Set a Kafka transaction manager as "
+							+ "'kafkaAwareTransactionManager'.");
 		}
 	}
 
