@@ -395,9 +395,11 @@ final class BatchPlan<T> {
 
 		private void checkRuns(Item first) {
 			if (first.decision == Decision.LEFT_OUT || first.decision == Decision.BLOCKED) {
+				OperationBlockedException earlier = first.reason;
 				throw new OperationInProgressException(
 						"An earlier record of " + operation() + " in the same batch is blocked",
-						(first.reason != null) ? first.reason.retryAfter() : Duration.ZERO);
+						(earlier != null) ? earlier.retryAfter() : Duration.ZERO,
+						(earlier instanceof OperationInProgressException inProgress) ? inProgress.ended() : null);
 			}
 		}
 

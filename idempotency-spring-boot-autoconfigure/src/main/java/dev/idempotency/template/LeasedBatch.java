@@ -119,8 +119,11 @@ final class LeasedBatch<T> {
 		settlePending(requests);
 		List<Integer> asked = List.copyOf(requests.keySet());
 		for (List<Integer> part : StoreCalls.parts(asked)) {
-			Map<Integer, ClaimRequest> some = new LinkedHashMap<>(requests);
-			some.keySet().retainAll(Set.copyOf(part));
+			Map<Integer, ClaimRequest> some = requests;
+			if (part.size() < asked.size()) {
+				some = new LinkedHashMap<>(requests);
+				some.keySet().retainAll(Set.copyOf(part));
+			}
 			try {
 				claim(some);
 			}

@@ -160,6 +160,9 @@ final class StoreCalls {
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {
+		if (!keys.isEmpty() && keys.size() <= MAX_KEYS) {
+			return action.apply(keys);
+		}
 		return parts(keys).stream().flatMap((part) -> action.apply(part).stream()).toList();
 	}
 

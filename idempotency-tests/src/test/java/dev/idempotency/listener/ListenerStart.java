@@ -112,6 +112,13 @@ final class ListenerStart {
 		}
 
 		@Bean
+		@SuppressWarnings("removal")
+		static ContainerPostProcessor<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> transactions(
+				JdbcTransactionManager manager) {
+			return (container) -> container.getContainerProperties().setTransactionManager(manager);
+		}
+
+		@Bean
 		static ContainerPostProcessor<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> autoCommit() {
 			return (container) -> container.getContainerProperties()
 				.getKafkaConsumerProperties()

@@ -58,6 +58,7 @@ class ListenerStartTests {
 					NoGroup                 | has no consumer group to take its scope from. | Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.
 					AutoCommitting          | its consumer commits offsets by itself | Remove 'enable.auto.commit'
 					AutoCommittingContainer | its consumer commits offsets by itself | Remove 'enable.auto.commit'
+					TransactionalContainer  | the property 'transactionManager' of its container begins a transaction outside | Put @Transactional on the method instead.
 					NestedSum               | has a sum inside another operation | Put the sum at the top
 					RequiresNew             | is transactional, but its own @Transactional suspends the transaction in which the record commits. | Remove the propagation or readOnly attribute, or use leased mode.
 					ReadOnly                | is transactional, but its own @Transactional is read-only. | Remove the propagation or readOnly attribute, or use leased mode.

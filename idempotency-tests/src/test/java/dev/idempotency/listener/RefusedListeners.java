@@ -149,6 +149,14 @@ final class RefusedListeners {
 
 	}
 
+	static class TransactionalContainer {
+
+		@Listen(containerPostProcessor = "transactions")
+		void listen(String value) {
+		}
+
+	}
+
 	static class AutoCommittingContainer {
 
 		@Listen(containerPostProcessor = "autoCommit")

@@ -30,6 +30,8 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -251,6 +253,18 @@ class AsyncTemplateTests {
 		completed.toCompletableFuture().join();
 		assertThat(run().join()).isEqualTo(new IdempotentResult<>("paid", true));
 		assertThat(this.runs).hasValue(2);
+	}
+
+	@Test
+	void exceptionOfACopyInABatchShowsTheSameEnd() {
+		run();
+		BatchResult<String> result = this.template.executeAll(
+				List.of(new BatchItem(this.operation, "first"), new BatchItem(this.operation, "copy")), new TextCodec(),
+				(BatchHandler<String>) (due) -> List.of());
+		this.handler.complete("paid");
+		assertThat(result.blocked()).hasSize(2)
+			.allSatisfy((index, blocked) -> assertThat(((OperationInProgressException) blocked).ended())
+				.succeedsWithin(Duration.ofSeconds(60)));
 	}
 
 	@Test

@@ -59,8 +59,6 @@ final class PartitionPauses {
 
 	private final Map<String, Long> logged = new ConcurrentHashMap<>();
 
-	private final Set<String> warned = ConcurrentHashMap.newKeySet();
-
 	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, ConsumerRecord<?, ?> record,
 			OperationBlockedException blocked) {
 		TopicPartition partition = Coordinates.partition(record);
@@ -71,8 +69,7 @@ final class PartitionPauses {
 		if (owner == null) {
 			return;
 		}
-		Runnable resume = (ConsumerState.current().polled == consumer) ? block(owner, new Block(consumer, partition))
-				: request(owner, partition);
+		Runnable resume = block(owner, new Block(consumer, partition));
 		if (resume != null) {
 			Future<?> timer = this.executor.schedule(resume,
 					Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), blocked.retryAfter().toMillis())),
@@ -96,22 +93,6 @@ final class PartitionPauses {
 			// Wakes the consumer.
 			owner.resumePartition(NONE);
 		};
-	}
-
-	// The application has replaced the interceptor of the container. A partition that is
-	// already paused has a timer, or the application paused it.
-	private @Nullable Runnable request(MessageListenerContainer owner, TopicPartition partition) {
-		if (this.warned.add(String.valueOf(owner.getListenerId()))) {
-			logger.warn("The interceptor of the container '" + owner.getListenerId() + "' was replaced after its "
-					+ "registration. If the application pauses a partition while a record of it is blocked, the "
-					+ "partition is therefore resumed when the record is redelivered. Set the interceptor on the "
-					+ "container factory");
-		}
-		if (owner.isPartitionPauseRequested(partition)) {
-			return null;
-		}
-		owner.pausePartition(partition);
-		return () -> owner.resumePartition(partition);
 	}
 
 	/**

@@ -60,9 +60,8 @@ final class PollProgress {
 		for (TopicPartition partition : consumer.assignment()) {
 			Long position = position(consumer, partition, Duration.ZERO);
 			if (position != null) {
-				this.next.put(partition,
-						(paused.contains(partition) && !isSought(partition, position))
-								? Math.min(position, earlier.getOrDefault(partition, position)) : position);
+				this.next.put(partition, (paused.contains(partition) && !isSought(partition, position))
+						? Math.min(position, earlier.getOrDefault(partition, position)) : position);
 			}
 		}
 	}

@@ -28,7 +28,6 @@ import org.springframework.kafka.listener.RecordInterceptor;
 
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.async.AsyncRetries;
-import dev.idempotency.testsupport.Logs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -201,22 +200,6 @@ class PartitionPausesTests {
 		this.consumer.fails = false;
 		poll();
 		assertThat(this.consumer.paused()).isEmpty();
-	}
-
-	@Test
-	void containerPausesThePartitionIfItsInterceptorWasReplaced() {
-		ConsumerState.end();
-		try (Logs logs = new Logs()) {
-			block(FIRST);
-			block(FIRST);
-			assertThat(this.container.isPartitionPauseRequested(FIRST)).isTrue();
-			await().untilAsserted(
-					() -> assertThat(this.container.calls).containsExactly("pause " + FIRST, "resume " + FIRST));
-			assertThat(this.container.isPartitionPauseRequested(FIRST)).isFalse();
-			assertThat(logs.messages("WARN")).singleElement()
-				.asString()
-				.startsWith("The interceptor of the container 'listener' was replaced after its registration.");
-		}
 	}
 
 	@Test

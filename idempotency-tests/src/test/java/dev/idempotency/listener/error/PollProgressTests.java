@@ -6,6 +6,8 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -22,9 +24,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.kafka.core.DefaultKafkaConsumerFactory;
 import org.springframework.kafka.event.ListenerContainerIdleEvent;
 import org.springframework.kafka.event.ListenerContainerNoLongerIdleEvent;
+import org.springframework.kafka.event.ListenerContainerPartitionNoLongerIdleEvent;
 import org.springframework.kafka.listener.BatchInterceptor;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ConsumerSeekAware;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaMessageListenerContainer;
@@ -130,17 +134,19 @@ class PollProgressTests {
 	// The container keeps the records of a poll when its error handler does not seek, or
 	// when it is paused immediately, and delivers them after a later poll.
 	@ParameterizedTest
-	@CsvSource({ "staying, after", "pausing, after", "pausing, event" })
+	@CsvSource({ "staying, after", "pausing, after", "pausing, event", "both, event" })
 	void keptRecordsAreRedeliveredWhenTheContainerLeavesALaterPoll(String keeping, String failure) {
 		ContainerProperties properties = properties();
 		AtomicBoolean kept = new AtomicBoolean();
 		properties.setPauseImmediate(true);
 		properties.setMessageListener((MessageListener<Object, Object>) (record) -> {
 			if (kept.compareAndSet(false, true)) {
-				if (keeping.equals("staying")) {
+				if (!keeping.equals("staying")) {
+					this.container.pause();
+				}
+				if (!keeping.equals("pausing")) {
 					throw new IllegalStateException("fails once");
 				}
-				this.container.pause();
 			}
 			this.deliveries.add(record);
 		});
@@ -173,7 +179,7 @@ class PollProgressTests {
 		}, new AsyncRetries());
 		this.container.start();
 		this.log.open();
-		if (keeping.equals("pausing")) {
+		if (!keeping.equals("staying")) {
 			await().until(this.container::isContainerPaused);
 			// An idle event precedes the delivery of the kept records.
 			await().untilTrue(this.idle);
@@ -216,6 +222,57 @@ class PollProgressTests {
 		await().until(() -> ReplayedLog.PARTITIONS.stream()
 			.allMatch((partition) -> last(partition).equals(List.of(0L, 1L, 2L))));
 		assertThat(this.failed).isTrue();
+	}
+
+	@ParameterizedTest
+	@CsvSource({ "false, 1", "false, 2", "true, 1", "true, 2" })
+	void partitionsOfAPollThatAreDeliveredOneAfterTheOtherAreRedelivered(boolean transactional, int failing) {
+		ContainerProperties properties = properties();
+		properties.setSubBatchPerPartition(true);
+		properties.setIdleEventInterval(null);
+		properties.setIdlePartitionEventInterval(10L);
+		properties.setMessageListener(
+				(BatchMessageListener<Object, Object>) (records) -> records.forEach(this.deliveries::add));
+		if (transactional) {
+			properties.setKafkaAwareTransactionManager(
+					new KafkaTransactionManager<>(new MockProducerFactory<>((inTransaction, id) -> producer(), "tx-")));
+		}
+		this.container = container(properties);
+		AtomicInteger events = new AtomicInteger();
+		this.container.setApplicationEventPublisher((event) -> failIf(
+				event instanceof ListenerContainerPartitionNoLongerIdleEvent && events.incrementAndGet() == failing));
+		this.handling.install(this.container, (record) -> {
+		}, new AsyncRetries());
+		this.container.start();
+		this.log.open();
+		await().until(() -> ReplayedLog.PARTITIONS.stream()
+			.allMatch((partition) -> last(partition).equals(List.of(0L, 1L, 2L))));
+		assertThat(this.failed).isTrue();
+	}
+
+	@Test
+	void seekOfTheApplicationInAPausedPartitionIsKept() {
+		TopicPartition second = ReplayedLog.PARTITIONS.get(1);
+		AtomicReference<ConsumerSeekAware.ConsumerSeekCallback> seeks = new AtomicReference<>();
+		ContainerProperties properties = properties();
+		properties.setMessageListener(new SeekingListener(seeks, this.deliveries));
+		this.container = container(properties);
+		AtomicBoolean armed = new AtomicBoolean();
+		this.container.setApplicationEventPublisher(
+				(event) -> failIf(armed.get() && event instanceof ListenerContainerIdleEvent));
+		this.handling.install(this.container, (record) -> {
+		}, new AsyncRetries());
+		this.container.pausePartition(second);
+		this.container.start();
+		this.log.open();
+		await().until(() -> this.deliveries.size() == ReplayedLog.SIZE);
+		seeks.get().seek(second.topic(), second.partition(), 2);
+		await().until(() -> this.log.position(second) == 2);
+		armed.set(true);
+		await().untilTrue(this.failed);
+		this.container.resumePartition(second);
+		await().until(() -> last(second).contains(2L));
+		assertThat(last(second)).containsExactly(2L);
 	}
 
 	private static ContainerProperties properties() {
@@ -268,6 +325,21 @@ class PollProgressTests {
 		producer.initTransactions();
 		this.producers.add(producer);
 		return producer;
+	}
+
+	private record SeekingListener(AtomicReference<ConsumerSeekAware.ConsumerSeekCallback> seeks,
+			List<ConsumerRecord<?, ?>> deliveries) implements MessageListener<Object, Object>, ConsumerSeekAware {
+
+		@Override
+		public void registerSeekCallback(ConsumerSeekCallback callback) {
+			this.seeks.set(callback);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<Object, Object> record) {
+			this.deliveries.add(record);
+		}
+
 	}
 
 }
