@@ -127,6 +127,15 @@ public interface IdempotentExecution {
 		}
 
 		/**
+		 * Return the executions that are bound to this thread.
+		 * @return the executions, empty if there are none
+		 */
+		public static List<@Nullable IdempotentExecution> current() {
+			List<@Nullable IdempotentExecution> current = CURRENT.get();
+			return (current != null) ? current : List.of();
+		}
+
+		/**
 		 * Bind executions to this thread.
 		 * @param executions one execution, or one for each record of a batch with
 		 * {@code null} for a record that is processed without protection; {@code null} to

@@ -29,8 +29,8 @@ public final class OperationInProgressException extends OperationBlockedExceptio
 	 * @param message the message
 	 * @param retryAfter the time after which the record should be redelivered at the
 	 * latest
-	 * @param ended completes when the operation has ended, {@code null} if that is not
-	 * known in this process
+	 * @param ended completes when this process has ended its execution of the operation,
+	 * {@code null} if that is not known
 	 */
 	@Internal
 	public OperationInProgressException(String message, Duration retryAfter, @Nullable CompletionStage<?> ended) {
@@ -39,10 +39,12 @@ public final class OperationInProgressException extends OperationBlockedExceptio
 	}
 
 	/**
-	 * Return a stage that completes when the execution that this process runs at the
-	 * moment has ended. Its dependents must not block: the thread settles and renews the
-	 * claims of other operations.
-	 * @return the stage, {@code null} if another process runs the operation
+	 * Return a stage that completes when this process has ended its execution of the
+	 * operation, or after some seconds, because another process may run it. Its
+	 * dependents must not block: the thread settles and renews the claims of other
+	 * operations.
+	 * @return the stage, {@code null} if the blocked operation was called by its own
+	 * execution
 	 */
 	@Internal
 	public @Nullable CompletionStage<?> ended() {

@@ -31,8 +31,8 @@ final class H2RecordSql extends StandardRecordSql {
 			  MERGE INTO %1$s r USING (%2$s ORDER BY id) i ON r.id = i.id AND r.token = i.token
 			  WHEN MATCHED AND r.state IN (%3$s) THEN UPDATE SET %4$s)""";
 
-	private static final String STORE_RESULTS = "MERGE INTO %1$s r USING (" + RequestSql.all("id", "result")
-			+ ") i ON r.id = i.id WHEN MATCHED THEN UPDATE SET result = i.result";
+	private static final String STORE_RESULTS = "MERGE INTO %1$s r USING (" + RequestSql.all("id", "token", "result")
+			+ ") i ON r.id = i.id AND r.token = i.token WHEN MATCHED THEN UPDATE SET result = i.result";
 
 	private final TableName table;
 

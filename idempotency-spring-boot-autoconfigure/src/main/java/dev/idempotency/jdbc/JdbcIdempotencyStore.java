@@ -15,6 +15,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
@@ -320,8 +321,18 @@ public final class JdbcIdempotencyStore
 
 	@Override
 	public void storeResult(ClaimRequest claim, byte[] result) {
-		this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULT)
-			.update(connection, Parameters.of("id", claim.key().id()).with("result", result)));
+		storeResults(1, Name.STORE_RESULT,
+				Parameters.of("id", claim.key().id()).with("token", claim.token()).with("result", result));
+	}
+
+	private void storeResults(int results, Name statement, Parameters parameters) {
+		int stored = this.executor.inTransaction(this.timeout,
+				(connection) -> this.sql.get(statement).update(connection, parameters));
+		if (stored < results) {
+			throw new UnexpectedRollbackException(
+					"The transaction no longer contains the record of the key. The handler "
+							+ "must not roll back its connection itself");
+		}
 	}
 
 	@Override
@@ -332,8 +343,8 @@ public final class JdbcIdempotencyStore
 			storeResults(stored.subList(stored.size() / 2, stored.size()));
 		}
 		else if (!stored.isEmpty()) {
-			this.executor.inTransaction(this.timeout, (connection) -> this.sql.get(Name.STORE_RESULTS)
-				.update(connection, Parameters.owned(claims(stored)).withBytes("result", stored, Completion::result)));
+			storeResults(stored.size(), Name.STORE_RESULTS,
+					Parameters.owned(claims(stored)).withBytes("result", stored, Completion::result));
 		}
 	}
 

@@ -144,8 +144,9 @@ final class MySqlRecordSql extends RecordSql {
 		add(Name.RESTORE, this.mariaDb ? this.limit.statement(restore + " RETURNING " + own).telling()
 				: this.limit.statement(restore).answeredBy(find(own)));
 		add(Name.STORE_RESULTS,
-				this.limit.statement(("UPDATE " + MySqlTypes.rows("id", "result") + " " + BY_ID).formatted(this.table)
-						+ " SET result = FROM_BASE64(k_result)"));
+				this.limit.statement(
+						("UPDATE " + MySqlTypes.rows("id", "token", "result") + " " + BY_ID).formatted(this.table)
+								+ " AND token = UNHEX(k_token) SET result = FROM_BASE64(k_result)"));
 		add(Name.WRITTEN, find("token = :token AND state = 'C'"));
 	}
 

@@ -112,7 +112,7 @@ class PostgresRecordSql extends StandardRecordSql {
 					WHERE r.state = 'P' AND r.token = excluded.token""";
 
 	private static final String STORE_RESULTS = "UPDATE %1$s AS t SET result = u.result FROM ("
-			+ RequestSql.all("id", "result") + FEW + ") u WHERE t.id = u.id";
+			+ RequestSql.all("id", "token", "result") + FEW + ") u WHERE t.id = u.id AND t.token = u.token";
 
 	// The sum counts the partitions of a partitioned table. It is null if the table
 	// was never analyzed.

@@ -102,7 +102,7 @@ class RecordSql {
 	RecordSql(Object table, String now, String key, String text, ValueTypes types) {
 		this.types = types;
 		add(Name.FIND_ALL, FIND_ALL.formatted(table));
-		add(Name.STORE_RESULT, "UPDATE %1$s SET result = :result WHERE id = :id".formatted(table));
+		add(Name.STORE_RESULT, "UPDATE %1$s SET result = :result WHERE id = :id AND token = :token".formatted(table));
 		add(Name.BOUND, BOUND.formatted(table));
 		add(Name.OVERVIEW, OVERVIEW.formatted(table, now));
 		add(Name.STUCK, (LIST + " AND " + STUCK + PAGE).formatted(table, now, key, text));

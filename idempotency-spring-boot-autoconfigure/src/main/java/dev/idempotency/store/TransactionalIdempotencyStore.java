@@ -45,6 +45,8 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * Add the result to the record that the current transaction has written.
 	 * @param claim the request that acquired the key
 	 * @param result the result
+	 * @throws UnexpectedRollbackException if the transaction no longer has the record of
+	 * the claim, because the handler has ended it
 	 */
 	void storeResult(ClaimRequest claim, byte[] result);
 
@@ -110,6 +112,8 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * Add results to records that the current transaction has written, in one round trip
 	 * if the store can.
 	 * @param completions the results, none {@code null}
+	 * @throws UnexpectedRollbackException if the transaction no longer has one of the
+	 * records, because the handler has ended it
 	 */
 	default void storeResults(List<Completion> completions) {
 		for (Completion completion : completions) {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.IdempotencyKey;
@@ -27,6 +28,9 @@ final class ClaimedExecution implements IdempotentExecution {
 
 	private final Claim.Acquired claim;
 
+	// Those of the handler that has called this operation.
+	private final List<@Nullable IdempotentExecution> callers = Holder.current();
+
 	private final AtomicInteger keys = new AtomicInteger();
 
 	private volatile boolean ownershipLost;
@@ -40,8 +44,19 @@ final class ClaimedExecution implements IdempotentExecution {
 		return this.claim;
 	}
 
-	boolean isOf(IdempotencyKey other) {
-		return this.key.equals(other);
+	// Whether a handler that runs on this thread has claimed the key.
+	static boolean isCurrent(IdempotencyKey key) {
+		return isAmong(Holder.current(), key);
+	}
+
+	private static boolean isAmong(List<@Nullable IdempotentExecution> executions, IdempotencyKey key) {
+		for (IdempotentExecution execution : executions) {
+			if (execution instanceof ClaimedExecution claimed
+					&& (claimed.key.equals(key) || isAmong(claimed.callers, key))) {
+				return true;
+			}
+		}
+		return false;
 	}
 
 	@Override

@@ -17,7 +17,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.IdempotencyVersionStaleException;
-import dev.idempotency.IdempotentExecution;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.store.Claim;
@@ -79,8 +78,7 @@ final class StoredResults {
 	// A handler that calls its own operation is blocked by itself. Its execution ends
 	// with the exception, and an immediate redelivery would repeat that in a loop.
 	private @Nullable CompletionStage<?> ended(IdempotencyKey key) {
-		return (IdempotentExecution.ifCurrent() instanceof ClaimedExecution current && current.isOf(key)) ? null
-				: this.claims.released(key);
+		return ClaimedExecution.isCurrent(key) ? null : this.claims.released(key);
 	}
 
 	// Skip an operation of which a higher version has completed, or reject it.

@@ -14,6 +14,9 @@ import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.TransactionUsageException;
 import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.AbstractTransactionStatus;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 import dev.idempotency.ExceptionCauses;
@@ -142,6 +145,18 @@ final class Transactions {
 			throw new UnexpectedRollbackException(
 					"Transaction rolled back because it has been marked as rollback-only");
 		}
+		if (transaction.isNewTransaction() && TransactionSynchronizationManager.isSynchronizationActive()) {
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void afterCompletion(int status) {
+					if (status == STATUS_ROLLED_BACK) {
+						transaction.setRollbackOnly();
+					}
+				}
+
+			});
+		}
 		this.manager.commit(transaction);
 	}
 
@@ -206,10 +221,12 @@ final class Transactions {
 		}
 	}
 
-	// Whether the outcome of a failed transaction is unknown, because its commit was
-	// sent and answered with an error, or because a callback after it failed.
+	// Whether a failed transaction may have been committed: its commit was answered with
+	// an error, or a callback after it has failed. Spring rolls it back after a failure
+	// of a callback before the commit, and of a constraint at the commit.
 	static boolean isInDoubt(TransactionStatus transaction) {
-		return transaction.isCompleted();
+		return transaction.isCompleted()
+				&& !(transaction instanceof AbstractTransactionStatus status && status.isLocalRollbackOnly());
 	}
 
 	// Record the failure of a transaction that was rolled back, unless a completion is

@@ -1,10 +1,13 @@
 package dev.idempotency.contract;
 
+import java.util.List;
+
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
@@ -13,6 +16,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Claims in a transaction of the template or of its caller.
@@ -135,6 +139,28 @@ interface TransactionClaimContract extends TransactionContract {
 			store().storeResult(owner, new byte[] { 5 });
 		});
 		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Acquired.class);
+	}
+
+	// As after a rollback of the connection by the handler itself, and a claim of another
+	// owner.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-5")
+	default void resultIsNotStoredWithoutTheRecordOfItsClaim(boolean several) {
+		ClaimRequest owner = Requests.request(Requests.newKey());
+		ClaimRequest other = Requests.request(Requests.newKey());
+		commit(() -> store().insert(Requests.request(owner.key())));
+		rollBack(() -> {
+			store().insert(other);
+			assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> {
+				if (several) {
+					store().storeResults(List.of(Batch.completion(other), Batch.completion(owner)));
+				}
+				else {
+					store().storeResult(owner, new byte[] { 5 });
+				}
+			});
+		});
 	}
 
 	private Claim claim(IdempotencyKey key, boolean joined) {

@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -85,6 +86,21 @@ class LeftPollTests {
 		}
 	}
 
+	@Test
+	void pollThatTheContainerLeavesAgainAndAgainIsRepeatedWithPauses() {
+		try (BatchApp app = new BatchApp(Stuck.class, "leased", "spring.kafka.producer.transaction-id-prefix=stuck-")) {
+			Stuck listeners = app.listeners(Stuck.class);
+			app.send("stuck", "a x b");
+			app.start("stuck");
+			await().until(() -> listeners.failures.size() > 3);
+			listeners.over.set(true);
+			app.awaitDone("stuck");
+			assertThat(listeners.seen).containsExactly("a", "x", "b");
+			assertThat(Duration.ofNanos(listeners.failures.get(3) - listeners.failures.get(1)))
+				.isGreaterThan(Duration.ofSeconds(1));
+		}
+	}
+
 	/**
 	 * Fails once, after the first record.
 	 */
@@ -103,6 +119,34 @@ class LeftPollTests {
 			if (this.failed.compareAndSet(false, true)) {
 				throw new IllegalStateException("fails once");
 			}
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Stuck {
+
+		private final List<String> seen = new CopyOnWriteArrayList<>();
+
+		private final List<Long> failures = new CopyOnWriteArrayList<>();
+
+		private final AtomicBoolean over = new AtomicBoolean();
+
+		@Bean
+		RecordInterceptor<Object, Object> failing() {
+			return (record, consumer) -> {
+				if (record.value().equals("x") && !this.over.get()) {
+					this.failures.add(System.nanoTime());
+					throw new IllegalStateException("fails always");
+				}
+				return record;
+			};
+		}
+
+		@Idempotent(scope = "${prefix}-stuck", mode = Mode.LEASED)
+		@KafkaListener(id = "${prefix}-stuck", topics = "${prefix}-stuck")
+		void stuck(String value) {
+			this.seen.add(value);
 		}
 
 	}

@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.Bean;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.handler.annotation.SendTo;
@@ -298,6 +299,51 @@ class UnacknowledgedRecordTests {
 				.containsExactlyInAnyOrder("a", "a", "a", "x", "y", "b", "c"));
 	}
 
+	// The original is in another partition.
+	@Test
+	@Tag("promise-8")
+	void batchOfCopiesIsAcknowledgedAfterTheirOriginals() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("batch-originals", "a");
+		app.start("batch-originals");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-originals a"));
+		awaitState(app, "batch-originals", "a", State.IN_PROGRESS);
+		app.send("batch-originals-too", "a", "b");
+		app.start("batch-originals-too");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-originals b"));
+		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("batch-originals", "a")).size() == 1);
+		listeners.acknowledgments.get("batch-originals b").acknowledge();
+		awaitState(app, "batch-originals", "b", State.COMPLETED);
+		app.stop("batch-originals-too");
+		assertThat(Kafka.committed(app.name("batch-originals-too"), app.name("batch-originals-too"), 0)).isZero();
+		app.start("batch-originals-too");
+		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("batch-originals", "a")).size() == 2);
+		listeners.acknowledgments.get("batch-originals a").acknowledge();
+		app.awaitDone("batch-originals");
+		app.awaitDone("batch-originals-too");
+		assertThat(listeners.runs("batch-originals")).containsExactlyInAnyOrder("a", "b");
+	}
+
+	// The error handler retries f once, and then recovers it.
+	@ParameterizedTest
+	@ValueSource(strings = { "manual failing", "manual_immediate failing", "manual batch-failing",
+			"manual_immediate batch-failing" })
+	void recoveryOfALaterRecordCompletesTheEarlierOnesThatItsOffsetPasses(String kind) {
+		BatchApp app = this.apps.get(kind.split(" ")[0]);
+		String name = kind.split(" ")[1];
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send(name, "a");
+		app.start(name);
+		await().atMost(PATIENCE).until(() -> listeners.runs(name).size() == 1);
+		awaitState(app, name, "a", State.IN_PROGRESS);
+		app.sendMore(name, "f b");
+		await().atMost(PATIENCE).until(() -> listeners.runs(name).contains("b C"));
+		assertThat(listeners.runs(name).stream().filter((run) -> run.startsWith("f"))).containsExactly("f P", "f P");
+		assertThat(listeners.recovered).contains(app.name(name));
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag(name)).isOne());
+	}
+
 	@Test
 	void recordOfARevokedPartitionIsProcessedElsewhereBeforeItsLeaseExpires() {
 		BatchApp app = this.apps.get("manual");
@@ -429,8 +475,12 @@ class UnacknowledgedRecordTests {
 
 		@Bean
 		DefaultErrorHandler errorHandler() {
-			return new DefaultErrorHandler((record, error) -> this.recovered.add(String.valueOf(record.value())),
-					new FixedBackOff(0, 0));
+			DefaultErrorHandler handler = new DefaultErrorHandler((record, error) -> this.recovered.add(record.topic()),
+					new FixedBackOff(0, 1));
+			handler.setCommitRecovered(true);
+			handler.setBackOffFunction(
+					(record, error) -> record.topic().endsWith("failing") ? null : new FixedBackOff(0, 0));
+			return handler;
 		}
 
 		@Bean
@@ -560,6 +610,37 @@ class UnacknowledgedRecordTests {
 		@KafkaListener(id = "${prefix}-batch-copies", topics = "${prefix}-batch-copies", batch = "true")
 		void batchCopies(List<String> values, Acknowledgment acknowledgment) {
 			later("batch-copies", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-batch-originals")
+		@KafkaListener(id = "${prefix}-batch-originals", topics = "${prefix}-batch-originals", batch = "true")
+		@KafkaListener(id = "${prefix}-batch-originals-too", topics = "${prefix}-batch-originals-too", batch = "true")
+		void batchOriginals(List<String> values, Acknowledgment acknowledgment) {
+			later("batch-originals", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-failing")
+		@KafkaListener(id = "${prefix}-failing", topics = "${prefix}-failing")
+		void failing(ConsumerRecord<String, String> record, Acknowledgment acknowledgment) {
+			if (isFailing("failing", record)) {
+				throw new IllegalStateException("fails");
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-batch-failing")
+		@KafkaListener(id = "${prefix}-batch-failing", topics = "${prefix}-batch-failing", batch = "true")
+		void batchFailing(List<ConsumerRecord<String, String>> records, Acknowledgment acknowledgment) {
+			if (isFailing("batch-failing", records.get(0))) {
+				throw new BatchListenerFailedException("fails", 0);
+			}
+		}
+
+		// Notes the state of the first record.
+		private boolean isFailing(String name, ConsumerRecord<String, String> record) {
+			List<String> states = this.jdbc.queryForList(
+					"SELECT state FROM idempotency_record WHERE scope = ? AND key = 'a'", String.class, record.topic());
+			runs(name).add(record.value() + " " + String.join("", states));
+			return record.value().equals("f");
 		}
 
 		@KafkaListener(id = "${prefix}-plain", topics = "${prefix}-plain")

@@ -13,15 +13,20 @@ import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.dao.DataAccessException;
+import org.springframework.dao.DataIntegrityViolationException;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionSystemException;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.OperationObserver.Outcome;
@@ -31,6 +36,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 /**
  * Tests for {@link IdempotencyTemplate} in {@link Mode#TRANSACTIONAL} when a handler or
@@ -64,8 +70,12 @@ class TransactionalFailureTests {
 		});
 	}
 
-	private void runWithFailingCommit() {
+	private static void createCheckedTable() {
 		database.jdbc().execute("CREATE TABLE IF NOT EXISTS checked (name text UNIQUE DEFERRABLE INITIALLY DEFERRED)");
+	}
+
+	private void runWithFailingCommit() {
+		createCheckedTable();
 		this.operation.<RuntimeException>run((jdbc) -> jdbc.update("INSERT INTO checked VALUES ('a'), ('a')"));
 	}
 
@@ -137,6 +147,40 @@ class TransactionalFailureTests {
 		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::failure).isNull();
 		this.operation.<RuntimeException>run((jdbc) -> assertThat(IdempotentExecution.current().attempt()).isOne());
 		assertThat(this.operation.outcomes()).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
+	}
+
+	// As when a flush of JPA fails: nothing is sent to the database.
+	@Test
+	@Tag("promise-1")
+	void failureBeforeTheCommitOfAHandlerThatHasCommittedItsTransactionIsNotInDoubt() {
+		assertThatIllegalStateException().isThrownBy(() -> this.operation.<RuntimeException>run((jdbc) -> {
+			EffectOperation.commit(jdbc);
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void beforeCommit(boolean readOnly) {
+					throw new IllegalStateException("flush");
+				}
+
+			});
+		})).withMessage("flush");
+		assertThat(this.operation.record()).get().extracting(IdempotencyRecord::state).isEqualTo(State.FAILED);
+	}
+
+	// Only JdbcTransactionManager rolls the transaction back.
+	@Test
+	@Tag("promise-1")
+	void constraintAtTheCommitOfAHandlerThatHasCommittedItsTransactionIsAFailure() {
+		createCheckedTable();
+		Throwable error = catchThrowable(() -> this.operation.<RuntimeException>run((jdbc) -> {
+			EffectOperation.commit(jdbc);
+			jdbc.update("INSERT INTO checked VALUES ('b'), ('b')");
+		}));
+		boolean isKnown = this.manager instanceof JdbcTransactionManager;
+		assertThat(error).isInstanceOf(isKnown ? DataIntegrityViolationException.class : OperationLostException.class);
+		assertThat(this.operation.record()).get()
+			.extracting(IdempotencyRecord::state)
+			.isEqualTo(isKnown ? State.FAILED : State.COMPLETED);
 	}
 
 	private void runCommitting(RuntimeException error) {

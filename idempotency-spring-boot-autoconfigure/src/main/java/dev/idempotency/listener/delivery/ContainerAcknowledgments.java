@@ -109,8 +109,9 @@ public final class ContainerAcknowledgments {
 	// recorded. If one of the records was released, it is redelivered, and none of
 	// them is acknowledged.
 	void acknowledge(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
-			Collection<UnacknowledgedRecord> own, boolean outOfOrder, Runnable acknowledgment) {
-		if (own.isEmpty() && isIdle(covered)) {
+			Collection<UnacknowledgedRecord> own, List<UnacknowledgedRecord> originals, boolean outOfOrder,
+			Runnable acknowledgment) {
+		if (own.isEmpty() && originals.isEmpty() && isIdle(covered)) {
 			acknowledgment.run();
 			return;
 		}
@@ -118,31 +119,24 @@ public final class ContainerAcknowledgments {
 		complete(locked(() -> {
 			List<UnacknowledgedRecord> due = startCompleting(outOfOrder ? own : upTo(last));
 			if (own.stream().noneMatch((record) -> record.released)) {
-				enqueue(new QueuedAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), null,
+				enqueue(new QueuedAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), originals,
 						outOfOrder, acknowledgment));
 			}
 			return due;
 		}));
 	}
 
-	// Acknowledge duplicates, which need no completion, after the unacknowledged
-	// records before them.
+	// Acknowledge duplicates, which need no completion, after the unacknowledged records
+	// before them and those of which they are copies. If such an original is released, it
+	// is redelivered, so the copy need not be. An acknowledgment of a later record passes
+	// the copy without waiting for the original.
 	void acknowledgeDuplicates(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
-			Runnable acknowledgment) {
-		if (isIdle(covered)) {
+			List<UnacknowledgedRecord> originals, boolean outOfOrder, Runnable acknowledgment) {
+		if (originals.isEmpty() && (outOfOrder || isIdle(covered))) {
 			acknowledgment.run();
 			return;
 		}
-		acknowledgeCopy(covered, delivery, null, false, acknowledgment);
-	}
-
-	// Acknowledge a copy of an unacknowledged record when the original is completed,
-	// and after the unacknowledged records before the copy. If the original is
-	// released, it is redelivered, so the copy need not be. An acknowledgment of a
-	// later record passes the copy without waiting for the original.
-	void acknowledgeCopy(Collection<? extends ConsumerRecord<?, ?>> covered, long delivery,
-			@Nullable UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
-		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), original, outOfOrder, acknowledgment));
+		enqueue(new QueuedAcknowledgment(delivery, last(covered), List.of(), originals, outOfOrder, acknowledgment));
 		settle();
 	}
 
@@ -260,7 +254,7 @@ public final class ContainerAcknowledgments {
 		List<QueuedAcknowledgment> left = new ArrayList<>();
 		this.queue.forEach((one) -> (isReady(one) ? ready : left).add(one));
 		// A committed offset must not move back.
-		left.removeIf((one) -> one.original != null && !one.outOfOrder && isPassed(one, ready));
+		left.removeIf((one) -> !one.originals.isEmpty() && !one.outOfOrder && isPassed(one, ready));
 		this.queue = left;
 		RuntimeException failure = null;
 		for (QueuedAcknowledgment one : ready) {
@@ -283,7 +277,7 @@ public final class ContainerAcknowledgments {
 
 	private boolean isReady(QueuedAcknowledgment one) {
 		return upTo(one.last).isEmpty() && one.own.stream().noneMatch((own) -> own.pending.outcome() == null)
-				&& (one.original == null || one.original.released || one.original.pending.outcome() != null);
+				&& one.originals.stream().allMatch((copied) -> copied.released || copied.pending.outcome() != null);
 	}
 
 	private static boolean isPassed(QueuedAcknowledgment copy, List<QueuedAcknowledgment> ready) {
@@ -334,12 +328,12 @@ public final class ContainerAcknowledgments {
 	 * @param delivery the number of the delivery
 	 * @param last the last covered offset of each partition
 	 * @param own the unacknowledged records that are acknowledged
-	 * @param original the original of an acknowledged copy
+	 * @param originals the unacknowledged records of which acknowledged ones are copies
 	 * @param outOfOrder whether earlier records need acknowledgments of their own
 	 * @param acknowledgment acknowledges the records
 	 */
 	private record QueuedAcknowledgment(long delivery, Map<TopicPartition, Long> last, List<UnacknowledgedRecord> own,
-			@Nullable UnacknowledgedRecord original, boolean outOfOrder, Runnable acknowledgment) {
+			List<UnacknowledgedRecord> originals, boolean outOfOrder, Runnable acknowledgment) {
 
 	}
 

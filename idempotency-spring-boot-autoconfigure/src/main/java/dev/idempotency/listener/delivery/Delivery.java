@@ -2,6 +2,7 @@ package dev.idempotency.listener.delivery;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -92,6 +93,9 @@ public final class Delivery {
 
 	// By the index of the record in the batch.
 	private volatile Map<Integer, UnacknowledgedRecord> unacknowledged = Map.of();
+
+	// The unacknowledged records of which records of this delivery are copies.
+	private volatile List<UnacknowledgedRecord> originals = List.of();
 
 	private volatile boolean held;
 
@@ -247,11 +251,9 @@ public final class Delivery {
 		if (this.acknowledged) {
 			passOn(this.delegate);
 		}
-		else if (duplicate && this.delegate.isOutOfOrderCommit()) {
-			this.delegate.acknowledge();
-		}
 		else if (duplicate) {
-			this.acknowledgments.acknowledgeDuplicates(this.delivered, this.number, this.delegate::acknowledge);
+			this.acknowledgments.acknowledgeDuplicates(this.delivered, this.number, this.originals,
+					this.delegate.isOutOfOrderCommit(), this.delegate::acknowledge);
 		}
 	}
 
@@ -287,7 +289,7 @@ public final class Delivery {
 	}
 
 	private void passOn(Acknowledgment acknowledgment) {
-		this.acknowledgments.acknowledge(this.delivered, this.number, this.unacknowledged.values(),
+		this.acknowledgments.acknowledge(this.delivered, this.number, this.unacknowledged.values(), this.originals,
 				acknowledgment.isOutOfOrderCommit() && this.delivered.size() == 1, acknowledgment::acknowledge);
 	}
 
@@ -301,7 +303,7 @@ public final class Delivery {
 			.filter((record) -> record.getKey() < end)
 			.map(Map.Entry::getValue)
 			.toList();
-		this.acknowledgments.acknowledge(this.records.subList(0, end), this.number, own, false,
+		this.acknowledgments.acknowledge(this.records.subList(0, end), this.number, own, this.originals, false,
 				whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
 	}
 
@@ -332,20 +334,13 @@ public final class Delivery {
 	// operation. This record would have its claim, and could block its acknowledgment.
 	public Claim.@Nullable Completed original(IdempotentOperation operation) {
 		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
-		return (original != null) ? original.pending.find(operation) : null;
-	}
-
-	// Acknowledge a duplicate, together with an unacknowledged record that has the same
-	// operation.
-	public void duplicate(IdempotentOperation operation) {
-		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
-		if (this.delegate == null || original == null || original.pending.find(operation) == null) {
-			completed(true);
-			return;
+		Claim.Completed known = (original != null) ? original.pending.find(operation) : null;
+		if (known != null) {
+			List<UnacknowledgedRecord> more = new ArrayList<>(this.originals);
+			more.add(original);
+			this.originals = more;
 		}
-		end();
-		this.acknowledgments.acknowledgeCopy(this.delivered, this.number, original, this.delegate.isOutOfOrderCommit(),
-				this.delegate::acknowledge);
+		return known;
 	}
 
 	public void checkNotNacked() {

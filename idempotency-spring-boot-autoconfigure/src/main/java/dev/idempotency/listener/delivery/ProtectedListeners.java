@@ -13,12 +13,13 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 
 import dev.idempotency.listener.async.AsyncRetries;
+import dev.idempotency.listener.error.RecordOutcomes;
 import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
  */
-public final class ProtectedListeners {
+public final class ProtectedListeners implements RecordOutcomes {
 
 	private final Class<?> targetClass;
 
@@ -47,8 +48,19 @@ public final class ProtectedListeners {
 
 	// The error handler may publish the record to a retry topic. Its copy is then
 	// recognized as this record, whatever headers its producer has copied.
+	@Override
 	public void failed(ConsumerRecord<?, ?> record) {
 		this.scopes.forEach((scope) -> scope.recordFailed(record));
+	}
+
+	@Override
+	public void recovered(ConsumerRecord<?, ?> record) {
+		this.acknowledgments.complete(List.of(record));
+	}
+
+	@Override
+	public boolean isBehindUnacknowledged(ConsumerRecord<?, ?> record) {
+		return this.acknowledgments.isBehindUnacknowledged(List.of(record));
 	}
 
 	public AsyncRetries asyncRetries() {

@@ -33,20 +33,20 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 
 	private final PartitionPauses pauses;
 
-	private final java.util.function.Consumer<ConsumerRecord<?, ?>> failed;
+	private final RecordOutcomes outcomes;
 
 	private BlockedAwareAfterRollbackProcessor(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
-			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
-		this.failed = failed;
+			RecordOutcomes outcomes) {
+		this.outcomes = outcomes;
 		this.delegate = delegate;
 		this.pauses = pauses;
 	}
 
 	// The container counts attempts only if the processor has this interface.
 	static <K, V> AfterRollbackProcessor<K, V> decorate(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
-			java.util.function.Consumer<ConsumerRecord<?, ?>> failed) {
-		return (delegate instanceof DeliveryAttemptAware aware) ? new AttemptAware<>(delegate, pauses, failed, aware)
-				: new BlockedAwareAfterRollbackProcessor<>(delegate, pauses, failed);
+			RecordOutcomes outcomes) {
+		return (delegate instanceof DeliveryAttemptAware aware) ? new AttemptAware<>(delegate, pauses, outcomes, aware)
+				: new BlockedAwareAfterRollbackProcessor<>(delegate, pauses, outcomes);
 	}
 
 	@Override
@@ -55,7 +55,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 		begin(exception);
 		OperationBlockedException blocked = OperationBlockedException.in(exception);
 		if (blocked == null) {
-			records.stream().limit(1).forEach(this.failed);
+			records.stream().limit(1).forEach(this.outcomes::failed);
 			this.delegate.process(records, consumer, container, exception, recoverable, eosMode);
 			return;
 		}
@@ -70,7 +70,7 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 		begin(exception);
 		PartialBatchException partial = PartialBatchException.in(exception);
 		if (partial == null) {
-			records.forEach(this.failed);
+			records.forEach(this.outcomes::failed);
 			this.delegate.processBatch(records, recordList, consumer, container, exception, recoverable, eosMode);
 			return;
 		}
@@ -105,9 +105,9 @@ class BlockedAwareAfterRollbackProcessor<K, V> implements AfterRollbackProcessor
 
 		private final DeliveryAttemptAware attempts;
 
-		AttemptAware(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses,
-				java.util.function.Consumer<ConsumerRecord<?, ?>> failed, DeliveryAttemptAware attempts) {
-			super(delegate, pauses, failed);
+		AttemptAware(AfterRollbackProcessor<K, V> delegate, PartitionPauses pauses, RecordOutcomes outcomes,
+				DeliveryAttemptAware attempts) {
+			super(delegate, pauses, outcomes);
 			this.attempts = attempts;
 		}
 

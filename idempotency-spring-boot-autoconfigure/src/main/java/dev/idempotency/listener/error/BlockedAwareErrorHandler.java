@@ -5,6 +5,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.Consumer;
@@ -14,8 +15,10 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.KafkaException.Level;
+import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.CommonErrorHandler;
 import org.springframework.kafka.listener.ContainerProperties;
+import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.ListenerUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.SeekUtils;
@@ -37,11 +40,10 @@ import dev.idempotency.listener.springkafka.PartitionRetryState;
  *
  * @param delegate the error handler
  * @param pauses pauses the partitions of blocked records
- * @param failed receives each record that the delegate may publish
+ * @param outcomes is told which records fail and which the delegate recovers
  * @param asyncRetries the retries of asynchronous results
  */
-record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses,
-		java.util.function.Consumer<ConsumerRecord<?, ?>> failed,
+record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses, RecordOutcomes outcomes,
 		AsyncRetries asyncRetries) implements CommonErrorHandler, PartitionRetryState.Clearable {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(BlockedAwareErrorHandler.class));
@@ -61,7 +63,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			MessageListenerContainer container) {
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
-			this.failed.accept(record);
+			this.outcomes.failed(record);
 			boolean handled = false;
 			try {
 				handled = this.delegate.handleOne(thrownException, record, consumer, container);
@@ -70,6 +72,9 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 				if (!handled) {
 					ConsumerState.current().poll.keep(record);
 				}
+			}
+			if (handled) {
+				recovered(record, consumer, container);
 			}
 			return handled;
 		}
@@ -99,7 +104,28 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			this.asyncRetries.redelivered(records, false);
 			throw ex;
 		}
+		records.stream().limit(1).forEach((record) -> recovered(record, consumer, container));
 		handled(records, consumer);
+	}
+
+	// A commit of the offset of a recovered record passes the unacknowledged ones before
+	// it, as their acknowledgment would do.
+	private void recovered(ConsumerRecord<?, ?> record, Consumer<?, ?> consumer, MessageListenerContainer container) {
+		if (this.outcomes.isBehindUnacknowledged(record) && isCommitted(record, consumer, container)) {
+			this.outcomes.recovered(record);
+		}
+	}
+
+	// By the container, or by the delegate.
+	private boolean isCommitted(ConsumerRecord<?, ?> record, Consumer<?, ?> consumer,
+			MessageListenerContainer container) {
+		ContainerProperties properties = container.getContainerProperties();
+		if (properties.getAckMode() != AckMode.MANUAL_IMMEDIATE) {
+			return isAckAfterHandle() && !properties.isAsyncAcks();
+		}
+		TopicPartition partition = Coordinates.partition(record);
+		OffsetAndMetadata committed = consumer.committed(Set.of(partition)).get(partition);
+		return committed != null && committed.offset() > record.offset();
 	}
 
 	// Does not throw the exception that makes the container expect a redelivery, because
@@ -141,7 +167,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			MessageListenerContainer container) {
 		OperationBlockedException blocked = OperationBlockedException.in(thrownException);
 		if (blocked == null) {
-			records.stream().limit(1).forEach(this.failed);
+			records.stream().limit(1).forEach(this.outcomes::failed);
 			if (this.asyncRetries.isActive() && !this.delegate.seeksAfterHandling()) {
 				SeekUtils.seekOrRecover(thrownException, records, consumer, container, false,
 						(record, ex) -> this.delegate.handleOne(ex, record, consumer, container), logger, Level.DEBUG);
@@ -185,26 +211,32 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			Consumer<?, ?> consumer, MessageListenerContainer container, Runnable invokeListener,
 			BatchHandler<K, V> handler) {
 		redeliverIfPartial(thrownException, data, consumer, container);
-		RejectedRecordException rejected = ExceptionCauses.find(RejectedRecordException.class, thrownException);
-		if (rejected != null) {
-			handleRejected(rejected, thrownException, data, consumer, container, handler);
+		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, thrownException);
+		ConsumerRecord<?, ?> record = (failed != null) ? failed.getRecord() : null;
+		if (failed != null && record != null
+				&& (failed instanceof RejectedRecordException || this.outcomes.isBehindUnacknowledged(record))) {
+			handleAlone(record, failed, thrownException, data, consumer, container, handler);
 			return ConsumerRecords.empty();
 		}
-		data.forEach(this.failed);
+		data.forEach(this.outcomes::failed);
 		try {
-			return handler.handle(thrownException, data, guarded(invokeListener));
+			ConsumerRecords<K, V> kept = handler.handle(thrownException, data, guarded(invokeListener));
+			if (kept.isEmpty() && isAckAfterHandle()) {
+				data.forEach(this.outcomes::recovered);
+			}
+			return kept;
 		}
 		catch (BatchSignal ex) {
 			return handle(ex.error, data, consumer, container, invokeListener, handler);
 		}
 	}
 
-	// The delegate receives the rejected record alone, because it may ignore which record
-	// of a batch has failed. The records behind it are redelivered.
-	private <K, V> void handleRejected(RejectedRecordException rejected, Exception thrownException,
-			ConsumerRecords<?, ?> data, Consumer<?, ?> consumer, MessageListenerContainer container,
-			BatchHandler<K, V> handler) {
-		ConsumerRecord<?, ?> record = rejected.record();
+	// The delegate receives the record alone: it may ignore which record of a batch was
+	// rejected, and it does not say whether it has recovered a record of a batch. The
+	// records behind it are redelivered.
+	private <K, V> void handleAlone(ConsumerRecord<?, ?> record, BatchListenerFailedException failed,
+			Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
+			MessageListenerContainer container, BatchHandler<K, V> handler) {
 		Map<TopicPartition, Long> next = new HashMap<>();
 		List<ConsumerRecord<?, ?>> remaining = new ArrayList<>();
 		data.forEach((one) -> {
@@ -215,14 +247,15 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 				next.put(Coordinates.partition(one), one.offset() + 1);
 			}
 		});
-		this.failed.accept(record);
+		this.outcomes.failed(record);
 		try {
 			ConsumerRecords<K, V> kept = handler.handle(thrownException, only(record), () -> {
-				throw rejected;
+				throw failed;
 			});
 			if (!kept.isEmpty()) {
-				throw rejected;
+				throw failed;
 			}
+			this.outcomes.recovered(record);
 		}
 		catch (RuntimeException ex) {
 			commit(next, consumer, container);

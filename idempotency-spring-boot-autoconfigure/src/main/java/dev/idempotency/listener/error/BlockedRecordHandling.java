@@ -1,7 +1,6 @@
 package dev.idempotency.listener.error;
 
 import java.util.Collection;
-import java.util.function.Consumer;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -35,12 +34,12 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * Decorate the handlers of a container that is not running. A second call changes
 	 * nothing.
 	 * @param container the container
-	 * @param failed receives each record that an error handler may publish
+	 * @param outcomes is told which records fail and which are recovered
 	 * @param asyncRetries the retries of its asynchronous results
 	 * @param <K> the type of record keys
 	 * @param <V> the type of record values
 	 */
-	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, Consumer<ConsumerRecord<?, ?>> failed,
+	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, RecordOutcomes outcomes,
 			AsyncRetries asyncRetries) {
 		KafkaAwareTransactionManager<?, ?> manager = manager(container);
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
@@ -51,17 +50,17 @@ public final class BlockedRecordHandling implements DisposableBean {
 		if (errorHandler != null && !(errorHandler instanceof BlockedAwareErrorHandler)) {
 			excludeRejectionsFromRetries(errorHandler);
 			container
-				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, failed, asyncRetries));
+				.setCommonErrorHandler(new BlockedAwareErrorHandler(errorHandler, this.pauses, outcomes, asyncRetries));
 		}
 		new PollInterceptors(container, this.pauses, asyncRetries, manager).install(container);
 		if (manager != null) {
-			installAfterRollback(container, (ConfigurableTransactionManager) manager, failed);
+			installAfterRollback(container, (ConfigurableTransactionManager) manager, outcomes);
 		}
 	}
 
 	@SuppressWarnings("unchecked")
 	private <K, V> void installAfterRollback(AbstractMessageListenerContainer<K, V> container,
-			ConfigurableTransactionManager manager, Consumer<ConsumerRecord<?, ?>> failed) {
+			ConfigurableTransactionManager manager, RecordOutcomes outcomes) {
 		// Several containers may share a manager.
 		if (!manager.getTransactionExecutionListeners().contains(KafkaTransactionCompletions.LISTENER)) {
 			manager.addListener(KafkaTransactionCompletions.LISTENER);
@@ -69,8 +68,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 		AfterRollbackProcessor<K, V> processor = (AfterRollbackProcessor<K, V>) container.getAfterRollbackProcessor();
 		if (!(processor instanceof BlockedAwareAfterRollbackProcessor)) {
 			excludeRejectionsFromRetries(processor);
-			container
-				.setAfterRollbackProcessor(BlockedAwareAfterRollbackProcessor.decorate(processor, this.pauses, failed));
+			container.setAfterRollbackProcessor(
+					BlockedAwareAfterRollbackProcessor.decorate(processor, this.pauses, outcomes));
 		}
 	}
 
@@ -171,15 +170,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 	@SuppressWarnings("serial")
 	public static final class RejectedRecordException extends BatchListenerFailedException {
 
-		private final transient ConsumerRecord<?, ?> rejected;
-
 		public RejectedRecordException(OperationRejectedException reason, ConsumerRecord<?, ?> rejected) {
 			super(String.valueOf(reason.getMessage()), reason, rejected);
-			this.rejected = rejected;
-		}
-
-		ConsumerRecord<?, ?> record() {
-			return this.rejected;
 		}
 
 	}

@@ -1,6 +1,7 @@
 package dev.idempotency.listener.error;
 
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 
 import org.apache.kafka.clients.consumer.Consumer;
@@ -24,6 +25,10 @@ final class ConsumerState {
 	final Set<TopicPartition> paused = new HashSet<>();
 
 	final PollProgress poll = new PollProgress();
+
+	// The offsets to which the partitions were sought when the container last left a
+	// poll.
+	Map<TopicPartition, Long> sought = Map.of();
 
 	static ConsumerState current() {
 		return CURRENT.get();

@@ -63,6 +63,12 @@ final class PartitionPauses {
 			OperationBlockedException blocked) {
 		TopicPartition partition = Coordinates.partition(record);
 		log(container, partition, record.offset(), blocked);
+		pause(container, consumer, partition, blocked.retryAfter(),
+				(blocked instanceof OperationInProgressException inProgress) ? inProgress.ended() : null);
+	}
+
+	void pause(MessageListenerContainer container, Consumer<?, ?> consumer, TopicPartition partition, Duration time,
+			@Nullable CompletionStage<?> ended) {
 		// A stopping container holds the lock that the lookup of its consumer needs.
 		MessageListenerContainer owner = container.isRunning()
 				? container.getContainerFor(partition.topic(), partition.partition()) : null;
@@ -72,10 +78,7 @@ final class PartitionPauses {
 		Runnable resume = block(owner, new Block(consumer, partition));
 		if (resume != null) {
 			Future<?> timer = this.executor.schedule(resume,
-					Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), blocked.retryAfter().toMillis())),
-					TimeUnit.MILLISECONDS);
-			CompletionStage<?> ended = (blocked instanceof OperationInProgressException inProgress) ? inProgress.ended()
-					: null;
+					Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), time.toMillis())), TimeUnit.MILLISECONDS);
 			if (ended != null) {
 				ended.thenRun(() -> {
 					if (timer.cancel(false)) {

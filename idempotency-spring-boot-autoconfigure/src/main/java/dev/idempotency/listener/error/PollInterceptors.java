@@ -1,5 +1,6 @@
 package dev.idempotency.listener.error;
 
+import java.time.Duration;
 import java.util.Map;
 
 import org.apache.commons.logging.Log;
@@ -63,7 +64,8 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 	}
 
 	private void afterPoll(Consumer<?, ?> consumer) {
-		PollProgress poll = ConsumerState.current().poll;
+		ConsumerState state = ConsumerState.current();
+		PollProgress poll = state.poll;
 		boolean uncommitted = poll.isUncommitted();
 		try {
 			Map<TopicPartition, Long> sought = poll.end(consumer,
@@ -73,6 +75,13 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 				logger.warn("The container '" + this.container.getListenerId()
 						+ "' left a poll early. Its records are redelivered from these offsets on: " + sought
 						+ ((this.manager != null && uncommitted) ? fenced(this.manager) : ""));
+				// The cause may be one that does not go away.
+				if (sought.equals(state.sought)) {
+					sought.keySet()
+						.forEach((partition) -> this.pauses.pause(this.container, consumer, partition, Duration.ZERO,
+								null));
+				}
+				state.sought = sought;
 			}
 		}
 		catch (RuntimeException ex) {

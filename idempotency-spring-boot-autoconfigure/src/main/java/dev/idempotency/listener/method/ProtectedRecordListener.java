@@ -92,12 +92,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 							}
 							return result;
 						});
-			if (executed.duplicate()) {
-				delivery.duplicate(operation);
-			}
-			else {
-				delivery.completed(executed.stale());
-			}
+			delivery.completed(executed.duplicate() || executed.stale());
 			return executed.result();
 		});
 	}

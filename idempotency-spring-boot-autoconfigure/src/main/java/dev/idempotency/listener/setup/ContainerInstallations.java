@@ -85,7 +85,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 			container
 				.setupMessageListener(DeliveryListener.decorate(listener, listeners, installation.transactional()));
 		}
-		this.blockedRecords.install(container, listeners::failed, listeners.asyncRetries());
+		this.blockedRecords.install(container, listeners, listeners.asyncRetries());
 	}
 
 	private boolean isDecorated(AbstractMessageListenerContainer<?, ?> container) {
