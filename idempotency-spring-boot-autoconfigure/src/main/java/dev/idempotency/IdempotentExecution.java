@@ -34,8 +34,8 @@ public interface IdempotentExecution {
 	 * runs on this thread
 	 */
 	static @Nullable IdempotentExecution ifCurrent() {
-		List<@Nullable IdempotentExecution> current = Holder.CURRENT.get();
-		return (current != null && current.size() == 1) ? current.get(0) : null;
+		List<@Nullable IdempotentExecution> current = Holder.current();
+		return (current.size() == 1) ? current.get(0) : null;
 	}
 
 	/**

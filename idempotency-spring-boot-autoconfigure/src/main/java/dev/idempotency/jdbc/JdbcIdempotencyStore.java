@@ -330,8 +330,8 @@ public final class JdbcIdempotencyStore
 				(connection) -> this.sql.get(statement).update(connection, parameters));
 		if (stored < results) {
 			throw new UnexpectedRollbackException(
-					"The transaction no longer contains the record of the key. The handler "
-							+ "must not roll back its connection itself");
+					"The transaction no longer contains the record of the key, because the handler has rolled back its "
+							+ "connection. Let the handler throw an exception or set the transaction to rollback-only");
 		}
 	}
 

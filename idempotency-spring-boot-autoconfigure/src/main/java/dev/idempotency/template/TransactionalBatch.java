@@ -211,7 +211,7 @@ final class TransactionalBatch<T> {
 			}
 		}
 		catch (Throwable ex) {
-			boolean inDoubt = Transactions.isInDoubt(transaction);
+			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
 			return failed(due, ex, inDoubt);
 		}

@@ -139,7 +139,7 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 			}
 		}
 		catch (Throwable ex) {
-			boolean inDoubt = Transactions.isInDoubt(transaction);
+			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
 			if (transaction.isNewTransaction()) {
 				failed(operation, claims, marks, ex, inDoubt);

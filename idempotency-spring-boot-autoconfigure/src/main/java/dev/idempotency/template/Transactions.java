@@ -223,10 +223,11 @@ final class Transactions {
 
 	// Whether a failed transaction may have been committed: its commit was answered with
 	// an error, or a callback after it has failed. Spring rolls it back after a failure
-	// of a callback before the commit, and of a constraint at the commit.
-	static boolean isInDoubt(TransactionStatus transaction) {
-		return transaction.isCompleted()
-				&& !(transaction instanceof AbstractTransactionStatus status && status.isLocalRollbackOnly());
+	// of a callback before the commit, and of a constraint at the commit. After an outage
+	// during the commit, such a rollback proves nothing.
+	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
+		return transaction.isCompleted() && (StoreErrors.isOutage(error)
+				|| !(transaction instanceof AbstractTransactionStatus status && status.isLocalRollbackOnly()));
 	}
 
 	// Record the failure of a transaction that was rolled back, unless a completion is

@@ -8,12 +8,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionSystemException;
@@ -174,20 +176,24 @@ class TransactionalErrorTests {
 		assertThat(this.listener.storeCalls()).containsExactly("jdbc CLAIM", "jdbc FAIL");
 	}
 
-	@Test
-	void lostAnswerOfACommitIsNotReportedAsARollback() {
-		this.manager.answerLost = true;
+	// After a translated exception, Spring rolls back, which may succeed.
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-3")
+	void lostAnswerOfACommitIsNotReportedAsARollback(boolean translated) {
+		this.manager.failure = translated ? new DataAccessResourceFailureException("The connection broke")
+				: new TransactionSystemException("The connection broke");
 		assertThatExceptionOfType(OperationLostException.class).isThrownBy(this::run)
 			.withMessageStartingWith("The outcome of the commit is unknown")
 			.withMessageContaining(this.key.toString());
 		assertThat(record().state()).isEqualTo(State.COMPLETED);
-		this.manager.answerLost = false;
+		this.manager.failure = null;
 		assertThat(run().duplicate()).isTrue();
 	}
 
 	@Test
 	void lostAnswerOfABatchCommitIsNotReportedAsARollback() {
-		this.manager.answerLost = true;
+		this.manager.failure = new TransactionSystemException("The connection broke");
 		assertThat(lostBatch((due) -> List.of("done"))).startsWith("The outcome of the commit is unknown");
 		assertThat(record().state()).isEqualTo(State.COMPLETED);
 	}
@@ -301,7 +307,7 @@ class TransactionalErrorTests {
 	@SuppressWarnings("serial")
 	private static final class TestManager extends JdbcTransactionManager {
 
-		private boolean answerLost;
+		private @Nullable RuntimeException failure;
 
 		private Runnable afterRollback = () -> {
 		};
@@ -313,8 +319,8 @@ class TransactionalErrorTests {
 		@Override
 		protected void doCommit(DefaultTransactionStatus status) {
 			super.doCommit(status);
-			if (this.answerLost) {
-				throw new TransactionSystemException("The connection broke");
+			if (this.failure != null) {
+				throw this.failure;
 			}
 		}
 

@@ -40,7 +40,7 @@ import dev.idempotency.listener.springkafka.PartitionRetryState;
  *
  * @param delegate the error handler
  * @param pauses pauses the partitions of blocked records
- * @param outcomes is told which records fail and which the delegate recovers
+ * @param outcomes receives the records that fail and those that the delegate recovers
  * @param asyncRetries the retries of asynchronous results
  */
 record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pauses, RecordOutcomes outcomes,
@@ -213,7 +213,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		redeliverIfPartial(thrownException, data, consumer, container);
 		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, thrownException);
 		ConsumerRecord<?, ?> record = (failed != null) ? failed.getRecord() : null;
-		if (failed != null && record != null
+		if (failed != null && record != null && contains(data, record)
 				&& (failed instanceof RejectedRecordException || this.outcomes.isBehindUnacknowledged(record))) {
 			handleAlone(record, failed, thrownException, data, consumer, container, handler);
 			return ConsumerRecords.empty();
@@ -229,6 +229,11 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		catch (BatchSignal ex) {
 			return handle(ex.error, data, consumer, container, invokeListener, handler);
 		}
+	}
+
+	// The application may name a record of another batch.
+	private static boolean contains(ConsumerRecords<?, ?> data, ConsumerRecord<?, ?> record) {
+		return data.records(Coordinates.partition(record)).stream().anyMatch((one) -> Coordinates.isSame(one, record));
 	}
 
 	// The delegate receives the record alone: it may ignore which record of a batch was

@@ -34,7 +34,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * Decorate the handlers of a container that is not running. A second call changes
 	 * nothing.
 	 * @param container the container
-	 * @param outcomes is told which records fail and which are recovered
+	 * @param outcomes receives the records that fail and those that are recovered
 	 * @param asyncRetries the retries of its asynchronous results
 	 * @param <K> the type of record keys
 	 * @param <V> the type of record values
