@@ -1,8 +1,9 @@
 package dev.idempotency.benchmarks;
 
-import java.util.Optional;
-
-import org.jspecify.annotations.Nullable;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
@@ -10,6 +11,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -29,23 +31,23 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Claim claim(ClaimRequest request) {
-		return this.claim;
+	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		return Collections.nCopies(requests.size(), this.claim);
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return Settlement.SETTLED;
+	public List<Settlement> completeAll(List<Completion> completions) {
+		return Collections.nCopies(completions.size(), Settlement.SETTLED);
 	}
 
 	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
+	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
 		throw new IllegalStateException("The handler has failed", new Exception(failure.message()));
 	}
 
 	@Override
-	public Settlement release(ClaimRequest claim) {
-		return Settlement.SETTLED;
+	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return Collections.nCopies(claims.size(), Settlement.SETTLED);
 	}
 
 	@Override
@@ -54,18 +56,18 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return Settlement.SETTLED;
+	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+		return Collections.nCopies(claims.size(), Settlement.SETTLED);
 	}
 
 	@Override
 	public Claim lookUp(ClaimRequest request) {
-		return claim(request);
+		return this.claim;
 	}
 
 	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.empty();
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		return Map.of();
 	}
 
 	@Override

@@ -3,10 +3,14 @@ package dev.idempotency.dynamodb;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.Lifecycle;
@@ -19,7 +23,6 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.dynamodb.DynamoDbCalls.Update;
 import dev.idempotency.dynamodb.Observations.Observation;
-import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
@@ -27,6 +30,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
@@ -41,7 +45,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  *
  * @since 0.1.0
  */
-public final class DynamoDbIdempotencyStore implements BatchStore, AutoCloseable {
+public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoCloseable {
 
 	/**
 	 * The largest result that fits into an item with the longest key. An item holds 400
@@ -110,11 +114,6 @@ public final class DynamoDbIdempotencyStore implements BatchStore, AutoCloseable
 		DynamoDbServiceClientConfiguration another = other.client.serviceClientConfiguration();
 		return this.calls.table().equals(other.calls.table()) && one.region().equals(another.region())
 				&& one.endpointOverride().equals(another.endpointOverride());
-	}
-
-	@Override
-	public Claim claim(ClaimRequest request) {
-		return claim(request, this.calls.deadline());
 	}
 
 	private Claim claim(ClaimRequest request, Deadline deadline) {
@@ -254,8 +253,15 @@ public final class DynamoDbIdempotencyStore implements BatchStore, AutoCloseable
 	}
 
 	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(this.calls.get(key, this.calls.deadline())).map((item) -> item.toRecord(key));
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		return this.calls.all(keys.stream().distinct().toList(), this::find)
+			.stream()
+			.flatMap(Optional::stream)
+			.collect(Collectors.toMap(IdempotencyRecord::key, Function.identity()));
+	}
+
+	private Optional<IdempotencyRecord> find(IdempotencyKey key, Deadline deadline) {
+		return Optional.ofNullable(this.calls.get(key, deadline)).map((item) -> item.toRecord(key));
 	}
 
 	@Override

@@ -21,7 +21,6 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
-import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
@@ -47,8 +46,7 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  *
  * @since 0.1.0
  */
-public final class JdbcIdempotencyStore
-		implements TransactionalIdempotencyStore, BatchStore, ExpiredRecords, AutoCloseable {
+public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore, ExpiredRecords, AutoCloseable {
 
 	private static final Log logger = LogFactory.getLog(JdbcIdempotencyStore.class);
 
@@ -193,19 +191,9 @@ public final class JdbcIdempotencyStore
 	}
 
 	@Override
-	public Claim claim(ClaimRequest request) {
-		return this.executor.autonomous(this.timeout, (connection) -> this.claims.claim(connection, request, true));
-	}
-
-	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
 		return requests.isEmpty() ? List.of() : this.executor.autonomous(this.timeout,
 				(connection) -> this.claims.claimAll(connection, requests, true));
-	}
-
-	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return this.settlements.complete(claim, result);
 	}
 
 	@Override
@@ -214,8 +202,11 @@ public final class JdbcIdempotencyStore
 			return completeHalves(completions);
 		}
 		List<ClaimRequest> owned = claims(completions);
-		return this.settlements.settleAll(Name.COMPLETE_ALL, owned,
-				Parameters.owned(owned).withBytes("result", completions, Completion::result));
+		return (owned.size() == 1)
+				? this.settlements.settleAll(Name.COMPLETE, owned,
+						Parameters.of(owned.get(0)).with("result", completions.get(0).result()))
+				: this.settlements.settleAll(Name.COMPLETE_ALL, owned,
+						Parameters.owned(owned).withBytes("result", completions, Completion::result));
 	}
 
 	// If a concurrent transaction holds a record of the first half, the others are
@@ -260,7 +251,7 @@ public final class JdbcIdempotencyStore
 		return this.executor
 			.autonomous(this.timeout, (connection) -> this.claims.completeAndClaim(connection, completion, next))
 			// Its repetition finds out why the claim is not completed.
-			.orElseGet(() -> new CompletionAndClaim(complete(completion.claim(), completion.result()), null));
+			.orElseGet(() -> new CompletionAndClaim(completeAll(List.of(completion)).get(0), null));
 	}
 
 	@Override
@@ -295,18 +286,6 @@ public final class JdbcIdempotencyStore
 	}
 
 	@Override
-	public Optional<Claim.Acquired> insert(ClaimRequest request) {
-		return this.executor.inTransaction(this.timeout, (connection) -> this.claims.insert(connection, request));
-	}
-
-	@Override
-	public Claim claimInTransaction(ClaimRequest request, boolean joined) {
-		Work<Claim> claim = (connection) -> this.claims.claim(connection, request, false);
-		return this.executor.inTransaction(this.timeout, joined
-				? (connection) -> this.claims.inSavepoint(connection, claim, Claim.Acquired.class::isInstance) : claim);
-	}
-
-	@Override
 	public List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
 		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
 				(connection) -> this.claims.insertAll(connection, requests));
@@ -315,8 +294,14 @@ public final class JdbcIdempotencyStore
 	@Override
 	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
 		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
-		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
-				joined ? (connection) -> this.claims.inSavepoint(connection, claim, (claimed) -> true) : claim);
+		return requests
+			.isEmpty()
+					? List.of()
+					: this.executor
+						.inTransaction(this.timeout,
+								joined ? (connection) -> this.claims.inSavepoint(connection, claim,
+										(claimed) -> claimed.stream().anyMatch(Claim.Acquired.class::isInstance))
+										: claim);
 	}
 
 	@Override
@@ -381,11 +366,6 @@ public final class JdbcIdempotencyStore
 	@Override
 	public Claim lookUp(ClaimRequest request) {
 		return this.executor.autonomous(this.timeout, (connection) -> this.claims.lookUp(connection, request));
-	}
-
-	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(findAll(List.of(key)).get(key));
 	}
 
 	@Override

@@ -9,12 +9,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.stream.IntStream;
 
 import org.springframework.util.Assert;
 
 import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.store.OffsetMarks.StoredMark;
 
 /**
  * The marks of processed offsets, in a table beside that of the records.
@@ -23,17 +25,15 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 		Duration timeout) implements OffsetMarks {
 
 	@Override
-	public long raise(OffsetMark mark, boolean joined) {
-		Work<Long> raise = (connection) -> raise(connection, List.of(mark)).get(0);
-		return this.executor.inTransaction(this.timeout, joined
-				? (connection) -> this.claims.inSavepoint(connection, raise, (previous) -> previous < mark.offset())
+	public List<Long> raiseAll(List<OffsetMark> marks, boolean joined) {
+		Work<List<Long>> raise = (connection) -> raise(connection, marks);
+		return marks.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout, joined
+				? (connection) -> this.claims.inSavepoint(connection, raise, (previous) -> isRaised(previous, marks))
 				: raise);
 	}
 
-	@Override
-	public List<Long> raiseAll(List<OffsetMark> marks) {
-		return marks.isEmpty() ? List.of()
-				: this.executor.inTransaction(this.timeout, (connection) -> raise(connection, marks));
+	private static boolean isRaised(List<Long> previous, List<OffsetMark> marks) {
+		return IntStream.range(0, marks.size()).anyMatch((i) -> previous.get(i) < marks.get(i).offset());
 	}
 
 	private List<Long> raise(Connection connection, List<OffsetMark> marks) throws SQLException {

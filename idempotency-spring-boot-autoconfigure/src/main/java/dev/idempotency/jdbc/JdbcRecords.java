@@ -24,6 +24,11 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyRecords.Change;
+import dev.idempotency.store.IdempotencyRecords.Overview;
+import dev.idempotency.store.IdempotencyRecords.Page;
+import dev.idempotency.store.IdempotencyRecords.ScopeCount;
+import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.PagePosition;
 
 /**

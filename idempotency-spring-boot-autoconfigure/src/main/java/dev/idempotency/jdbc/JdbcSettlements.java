@@ -10,8 +10,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 
-import org.jspecify.annotations.Nullable;
-
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
@@ -29,36 +27,29 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  */
 record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 
-	Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return this.executor.autonomous(this.timeout, (connection) -> {
-			Parameters parameters = Parameters.of(claim).with("result", result);
-			if (this.sql.get(Name.COMPLETE).update(connection, parameters) > 0) {
-				return Settlement.SETTLED;
-			}
-			return ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.owned(List.of(claim))).isEmpty()
-					? Settlement.FORGOTTEN : Settlement.LOST;
-		});
-	}
-
 	List<Settlement> settleAll(Name name, List<ClaimRequest> claims, Parameters parameters) {
 		if (claims.isEmpty()) {
 			return List.of();
 		}
 		List<SqlStatement> statements = this.sql.all(name);
+		boolean one = name == Name.COMPLETE;
 		try {
-			return settleAll(statements.get(0), claims, parameters);
+			return settleAll(statements.get(0), one, claims, parameters);
 		}
 		catch (OperationInProgressException ex) {
 			for (SqlStatement withoutWaiting : statements.subList(1, statements.size())) {
-				settleAll(withoutWaiting, claims, parameters);
+				settleAll(withoutWaiting, one, claims, parameters);
 			}
 			throw ex;
 		}
 	}
 
-	private List<Settlement> settleAll(SqlStatement statement, List<ClaimRequest> claims, Parameters parameters) {
+	// The statement for one claim only counts it.
+	private List<Settlement> settleAll(SqlStatement statement, boolean one, List<ClaimRequest> claims,
+			Parameters parameters) {
 		return this.executor.autonomous(this.timeout, (connection) -> {
-			Set<UUID> settled = settled(connection, statement, claims, parameters);
+			Set<UUID> settled = !one ? settled(connection, statement, claims, parameters)
+					: (statement.update(connection, parameters) > 0) ? Set.of(claims.get(0).token()) : Set.of();
 			List<ClaimRequest> others = claims.stream().filter((claim) -> !settled.contains(claim.token())).toList();
 			Set<UUID> known = others.isEmpty() ? Set.of()
 					: ids(connection, this.sql.get(Name.KNOWN), "id", Parameters.owned(others));

@@ -4,7 +4,10 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.util.Collection;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -25,6 +28,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -68,8 +72,10 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public Claim claim(ClaimRequest request) {
-		return atomically(request, (entry, now) -> claimed(entry, request, now));
+	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		return requests.stream()
+			.map((request) -> atomically(request, (entry, now) -> claimed(entry, request, now)))
+			.toList();
 	}
 
 	@Override
@@ -112,9 +118,12 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return settle(claim, (entry, now) -> entry.isInProgress() ? entry.completed(copy(result), now)
-				: (entry.state() == State.COMPLETED) ? entry : null);
+	public List<Settlement> completeAll(List<Completion> completions) {
+		return completions.stream()
+			.map((completion) -> settle(completion.claim(),
+					(entry, now) -> entry.isInProgress() ? entry.completed(copy(completion.result()), now)
+							: (entry.state() == State.COMPLETED) ? entry : null))
+			.toList();
 	}
 
 	// Without a round trip it costs nothing, and tests of applications see it happen.
@@ -124,22 +133,26 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return settle(claim,
-				(entry, now) -> entry.isInProgress() ? entry.failed(entry.token(), failure, entry.attempt())
-						: (entry.state() == State.FAILED && entry.failure() != null) ? entry : null);
+	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+		return claims.stream()
+			.map((claim) -> settle(claim,
+					(entry, now) -> entry.isInProgress() ? entry.failed(entry.token(), failure, entry.attempt())
+							: (entry.state() == State.FAILED && entry.failure() != null) ? entry : null))
+			.toList();
 	}
 
 	@Override
-	public Settlement release(ClaimRequest claim) {
-		return settle(claim,
-				(entry, now) -> entry.isInProgress() ? entry.failed(entry.token(), null, entry.attempt() - 1)
-						: (entry.state() == State.FAILED && entry.failure() == null) ? entry : null);
+	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return claims.stream()
+			.map((claim) -> settle(claim,
+					(entry, now) -> entry.isInProgress() ? entry.failed(entry.token(), null, entry.attempt() - 1)
+							: (entry.state() == State.FAILED && entry.failure() == null) ? entry : null))
+			.toList();
 	}
 
 	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return settle(claim, (entry, now) -> entry.renewed(claim, now));
+	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+		return claims.stream().map((claim) -> settle(claim, (entry, now) -> entry.renewed(claim, now))).toList();
 	}
 
 	@Override
@@ -163,8 +176,15 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(this.entries.get(key)).map((entry) -> entry.toRecord(key));
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>();
+		for (IdempotencyKey key : keys) {
+			Entry entry = this.entries.get(key);
+			if (entry != null) {
+				records.put(key, entry.toRecord(key));
+			}
+		}
+		return records;
 	}
 
 	@Override

@@ -14,13 +14,14 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
@@ -39,7 +40,7 @@ import dev.idempotency.store.TransactionalIdempotencyStore;
  *
  * @since 0.1.0
  */
-public class MigratingStore implements BatchStore {
+public class MigratingStore implements IdempotencyStore {
 
 	private static final Claim NEW = new Claim.Acquired(1, 1);
 
@@ -109,11 +110,6 @@ public class MigratingStore implements BatchStore {
 	}
 
 	@Override
-	public Claim claim(ClaimRequest request) {
-		return claimed(List.of(request), Function.identity(), (free) -> List.of(this.target.claim(request))).get(0);
-	}
-
-	@Override
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
 		return claimed(requests, Function.identity(), this.target::claimAll);
 	}
@@ -174,11 +170,6 @@ public class MigratingStore implements BatchStore {
 	}
 
 	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return this.target.complete(claim, result);
-	}
-
-	@Override
 	public List<Settlement> completeAll(List<Completion> completions) {
 		return this.target.completeAll(completions);
 	}
@@ -204,14 +195,9 @@ public class MigratingStore implements BatchStore {
 	}
 
 	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.target.find(key).or(() -> this.source.find(key));
-	}
-
-	@Override
 	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>(this.source.findAll(keys));
-		records.putAll(this.target.findAll(keys));
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>(this.target.findAll(keys));
+		records.putAll(this.source.findAll(keys.stream().filter((key) -> !records.containsKey(key)).toList()));
 		return records;
 	}
 
@@ -238,31 +224,13 @@ public class MigratingStore implements BatchStore {
 		}
 
 		@Override
-		public Optional<Claim.Acquired> insert(ClaimRequest request) {
-			// The caller then claims the key, which asks the source again.
-			return NEW.equals(askSource(request)) ? this.target.insert(request) : Optional.empty();
-		}
-
-		@Override
 		public List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
 			return claimed(requests, Optional::of, this.target::insertAll);
 		}
 
 		@Override
-		public Claim claimInTransaction(ClaimRequest request, boolean joined) {
-			return claimed(List.of(request), Function.identity(),
-					(free) -> List.of(this.target.claimInTransaction(request, joined)))
-				.get(0);
-		}
-
-		@Override
 		public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
 			return claimed(requests, Function.identity(), (free) -> this.target.claimAllInTransaction(free, joined));
-		}
-
-		@Override
-		public void storeResult(ClaimRequest claim, byte[] result) {
-			this.target.storeResult(claim, result);
 		}
 
 		@Override

@@ -19,13 +19,13 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.Replies.ScannedRecord;
-import dev.idempotency.store.BatchStore;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
@@ -40,7 +40,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  *
  * @since 0.1.0
  */
-public final class RedisIdempotencyStore implements BatchStore, AutoCloseable {
+public final class RedisIdempotencyStore implements IdempotencyStore, AutoCloseable {
 
 	private static final IdempotencyKey PING = IdempotencyKey.of("idempotency", "ping");
 
@@ -93,11 +93,6 @@ public final class RedisIdempotencyStore implements BatchStore, AutoCloseable {
 	}
 
 	@Override
-	public Claim claim(ClaimRequest request) {
-		return Replies.claim(request, this.connections.run(this.scripts.claim(request)));
-	}
-
-	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
 		return Replies.settlement(this.connections.run(this.scripts.restore(claim, acquired)));
 	}
@@ -137,7 +132,7 @@ public final class RedisIdempotencyStore implements BatchStore, AutoCloseable {
 	@Override
 	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
 		if (this.replicated != null) {
-			return BatchStore.super.completeAndClaim(completion, next);
+			return IdempotencyStore.super.completeAndClaim(completion, next);
 		}
 		List<byte[]> replies = this.connections
 			.runAll(List.of(this.scripts.complete(completion), this.scripts.claim(next)));
@@ -157,12 +152,6 @@ public final class RedisIdempotencyStore implements BatchStore, AutoCloseable {
 	@Override
 	public Claim lookUp(ClaimRequest request) {
 		return Replies.claim(request, this.connections.run(this.scripts.lookUp(request)));
-	}
-
-	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(Replies.scanned(this.connections.run(this.scripts.find(key))))
-			.map(ScannedRecord::record);
 	}
 
 	@Override

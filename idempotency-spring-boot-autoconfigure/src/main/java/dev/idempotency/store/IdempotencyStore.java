@@ -1,8 +1,6 @@
 package dev.idempotency.store;
 
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,7 +16,9 @@ import dev.idempotency.OperationInProgressException;
 /**
  * Stores idempotency keys and their claims. Obligations of every implementation:
  * <ol>
- * <li>Each method is atomic, for any number of threads and processes.</li>
+ * <li>Each method is atomic for each key, for any number of threads and processes. A
+ * method for several keys takes one round trip if the store can; a method for one key is
+ * that for a list of one.</li>
  * <li>Time is the store's own clock, never that of the caller. A store whose server has
  * no clock for it may regard a claim as expired when this process has seen it unchanged
  * for the lease that its owner has written, by its monotonic clock. A renewal must then
@@ -79,11 +79,11 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Claim a key. The caller acquires a key that is absent or failed, whose claim has
+	 * Claim keys. The caller acquires a key that is absent or failed, whose claim has
 	 * expired, or whose retention has ended. The claim of a completed key returns its
 	 * result. A live claim of another owner stays. The fingerprint is compared, as
 	 * {@link Fingerprint} describes, with that of a completed key or of a live claim of
-	 * another owner; an acquired key has the fingerprint of the request. The claim is
+	 * another owner; an acquired key has the fingerprint of the request. The claims are
 	 * durable when the method returns, independent of any transaction of the caller.
 	 * <p>
 	 * A request with a {@link ClaimRequest#version() version} is compared with the
@@ -95,43 +95,114 @@ public interface IdempotencyStore {
 	 * excludes it, of whatever version. A key that completed without a version is below
 	 * all versions. The fingerprint is compared for an equal version only. Requests
 	 * without a version do not compare versions.
+	 * @param requests the requests, each key at most once
+	 * @return the answers, in the order of the requests
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long and the store cannot tell which; some of the keys may have been
+	 * claimed, and a repetition with the same tokens acquires them again
+	 * @throws IdempotencyRecordUnreadableException if the value under one of the keys is
+	 * not a record; the other keys may have been claimed
+	 * @throws IdempotencyStoreRefusedException if the store refuses one of the requests,
+	 * or all; the caller then claims the keys one by one
+	 */
+	List<Claim> claimAll(List<ClaimRequest> requests);
+
+	/**
+	 * Record that operations, of the versions of their claims, have completed. An owner
+	 * whose lease has expired still completes its operation if no other owner has taken
+	 * over the key. An owner that has failed or released its claim does not.
+	 * @param completions the completions; at most one of several for the same key belongs
+	 * to the owner
+	 * @return for each, in their order, whether the caller still owned the key
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long; the others are completed nevertheless, if the store can, and a
+	 * repetition returns the outcome of all
+	 */
+	List<Settlement> completeAll(List<Completion> completions);
+
+	/**
+	 * Record that the handler of operations failed. The keys may be claimed again at
+	 * once.
+	 * @param claims the requests that acquired the keys; at most one of several requests
+	 * for the same key belongs to the owner
+	 * @param failure the failure
+	 * @return for each, in their order, whether the caller still owned the key
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long; the other failures are recorded nevertheless, if the store can,
+	 * and a repetition returns the outcome of all
+	 */
+	List<Settlement> failAll(List<ClaimRequest> claims, Failure failure);
+
+	/**
+	 * Release keys whose handlers were not run to their end, without counting the
+	 * attempts.
+	 * @param claims the requests that acquired the keys; at most one of several requests
+	 * for the same key belongs to the owner
+	 * @return for each, in their order, whether the caller still owned the key
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long; the others are released nevertheless, if the store can, and a
+	 * repetition returns the outcome of all
+	 */
+	List<Settlement> releaseAll(List<ClaimRequest> claims);
+
+	/**
+	 * Renew leases. A lease that has expired is renewed too, if no other owner has taken
+	 * over the key.
+	 * @param claims the requests that acquired the keys; at most one of several requests
+	 * for the same key belongs to the owner
+	 * @return for each request, in their order, whether the caller still owned the key
+	 * @throws RuntimeException if the owner of one of the keys is unknown, for example
+	 * because a concurrent transaction holds it; the others are renewed nevertheless, if
+	 * the store can
+	 */
+	List<Settlement> renewAll(List<ClaimRequest> claims);
+
+	/**
+	 * Claim one key, see {@link #claimAll}.
 	 * @param request the request
 	 * @return the answer
 	 */
-	Claim claim(ClaimRequest request);
+	default Claim claim(ClaimRequest request) {
+		return claimAll(List.of(request)).get(0);
+	}
 
 	/**
-	 * Record that the operation, of the version of its claim, has completed. An owner
-	 * whose lease has expired still completes it if no other owner has taken over the
-	 * key. An owner that has failed or released its claim does not.
+	 * Record the completion of one operation, see {@link #completeAll}.
 	 * @param claim the request that acquired the key
 	 * @param result the result to replay, {@code null} for none
 	 * @return whether the caller still owned the key
 	 */
-	Settlement complete(ClaimRequest claim, byte @Nullable [] result);
+	default Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return completeAll(List.of(new Completion(claim, result))).get(0);
+	}
 
 	/**
-	 * Record that the handler failed. The key may be claimed again at once.
+	 * Record the failure of one operation, see {@link #failAll}.
 	 * @param claim the request that acquired the key
 	 * @param failure the failure
 	 * @return whether the caller still owned the key
 	 */
-	Settlement fail(ClaimRequest claim, Failure failure);
+	default Settlement fail(ClaimRequest claim, Failure failure) {
+		return failAll(List.of(claim), failure).get(0);
+	}
 
 	/**
-	 * Release a key whose handler was not run to its end, without counting the attempt.
+	 * Release one key, see {@link #releaseAll}.
 	 * @param claim the request that acquired the key
 	 * @return whether the caller still owned the key
 	 */
-	Settlement release(ClaimRequest claim);
+	default Settlement release(ClaimRequest claim) {
+		return releaseAll(List.of(claim)).get(0);
+	}
 
 	/**
-	 * Renew the lease. A lease that has expired is renewed too, if no other owner has
-	 * taken over the key.
+	 * Renew one lease, see {@link #renewAll}.
 	 * @param claim the request that acquired the key
 	 * @return whether the caller still owned the key
 	 */
-	Settlement renew(ClaimRequest claim);
+	default Settlement renew(ClaimRequest claim) {
+		return renewAll(List.of(claim)).get(0);
+	}
 
 	/**
 	 * Restore a claim that the store has {@link Settlement#FORGOTTEN forgotten}. If there
@@ -146,64 +217,6 @@ public interface IdempotencyStore {
 	Settlement restore(ClaimRequest claim, Claim.Acquired acquired);
 
 	/**
-	 * Renew several leases, each as {@link #renew} does, in one round trip if the store
-	 * can.
-	 * @param claims the requests that acquired the keys; at most one of several requests
-	 * for the same key belongs to the owner
-	 * @return for each request, in their order, whether the caller still owned the key
-	 * @throws RuntimeException if the owner of one of the keys is unknown, for example
-	 * because a concurrent transaction holds it; the others are renewed nevertheless, if
-	 * the store can
-	 */
-	default List<Settlement> renewAll(List<ClaimRequest> claims) {
-		List<Settlement> answers = new ArrayList<>();
-		RuntimeException failure = null;
-		for (ClaimRequest claim : claims) {
-			try {
-				answers.add(renew(claim));
-			}
-			catch (RuntimeException ex) {
-				failure = (failure != null) ? failure : ex;
-			}
-		}
-		if (failure != null) {
-			throw failure;
-		}
-		return answers;
-	}
-
-	/**
-	 * Claim several keys, each as {@link #claim} does, in one round trip if the store
-	 * can.
-	 * @param requests the requests, each key at most once
-	 * @return the answers, in the order of the requests
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long and the store cannot tell which; some of the keys may have been
-	 * claimed, and a repetition with the same tokens acquires them again
-	 * @throws IdempotencyRecordUnreadableException if the value under one of the keys is
-	 * not a record; the other keys may have been claimed
-	 * @throws IdempotencyStoreRefusedException if the store refuses one of the requests,
-	 * or all; the caller then claims the keys one by one
-	 */
-	default List<Claim> claimAll(List<ClaimRequest> requests) {
-		return requests.stream().map(this::claim).toList();
-	}
-
-	/**
-	 * Record that several operations have completed, each as {@link #complete} does, in
-	 * one round trip if the store can.
-	 * @param completions the completions; at most one of several for the same key belongs
-	 * to the owner
-	 * @return for each, in their order, whether the caller still owned the key
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others are completed nevertheless, if the store can, and a
-	 * repetition returns the outcome of all
-	 */
-	default List<Settlement> completeAll(List<Completion> completions) {
-		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
-	}
-
-	/**
 	 * Return whether {@link #completeAndClaim} takes one round trip. Otherwise it is not
 	 * called.
 	 * @return whether a consumer may claim the key of its next record ahead
@@ -213,10 +226,10 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Record that an operation has completed, as {@link #complete} does, and claim the
-	 * key of another one, as {@link #claim} does, in one round trip. The claim must not
-	 * delay the completion for long: it waits for a lock only briefly, and it may return
-	 * {@link Claim.InProgress} instead of being repeated after a lost race.
+	 * Record that an operation has completed, as {@link #completeAll} does, and claim the
+	 * key of another one, as {@link #claimAll} does, in one round trip. The claim must
+	 * not delay the completion for long: it waits for a lock only briefly, and it may
+	 * return {@link Claim.InProgress} instead of being repeated after a lost race.
 	 * @param completion the completion
 	 * @param next the request for another key than that of the completion
 	 * @return both answers
@@ -225,37 +238,8 @@ public interface IdempotencyStore {
 	 * repeats the completion alone and releases the key
 	 */
 	default CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
-		Settlement settlement = complete(completion.claim(), completion.result());
+		Settlement settlement = completeAll(List.of(completion)).get(0);
 		return new CompletionAndClaim(settlement, (settlement == Settlement.SETTLED) ? claim(next) : null);
-	}
-
-	/**
-	 * Record that the handler of several operations failed, each as {@link #fail} does,
-	 * in one round trip if the store can.
-	 * @param claims the requests that acquired the keys; at most one of several requests
-	 * for the same key belongs to the owner
-	 * @param failure the failure
-	 * @return for each, in their order, whether the caller still owned the key
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the other failures are recorded nevertheless, if the store can,
-	 * and a repetition returns the outcome of all
-	 */
-	default List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return claims.stream().map((claim) -> fail(claim, failure)).toList();
-	}
-
-	/**
-	 * Release several keys, each as {@link #release} does, in one round trip if the store
-	 * can.
-	 * @param claims the requests that acquired the keys; at most one of several requests
-	 * for the same key belongs to the owner
-	 * @return for each, in their order, whether the caller still owned the key
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others are released nevertheless, if the store can, and a
-	 * repetition returns the outcome of all
-	 */
-	default List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return claims.stream().map(this::release).toList();
 	}
 
 	/**
@@ -269,22 +253,19 @@ public interface IdempotencyStore {
 	Claim lookUp(ClaimRequest request);
 
 	/**
-	 * Look up the record of a key without changing it.
-	 * @param key the key
-	 * @return the record, empty if there is none
-	 */
-	Optional<IdempotencyRecord> find(IdempotencyKey key);
-
-	/**
-	 * Look up the records of several keys, each as {@link #find} does, in one round trip
-	 * if the store can.
+	 * Look up the records of keys without changing them.
 	 * @param keys the keys
 	 * @return the records by their keys, without the keys that have none
 	 */
-	default Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>();
-		keys.forEach((key) -> find(key).ifPresent((record) -> records.put(key, record)));
-		return records;
+	Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys);
+
+	/**
+	 * Look up the record of one key, see {@link #findAll}.
+	 * @param key the key
+	 * @return the record, empty if there is none
+	 */
+	default Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return Optional.ofNullable(findAll(List.of(key)).get(key));
 	}
 
 	/**

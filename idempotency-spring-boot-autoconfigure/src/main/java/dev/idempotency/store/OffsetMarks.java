@@ -24,28 +24,28 @@ public interface OffsetMarks {
 	long NONE = -1;
 
 	/**
-	 * Raise the mark of a partition to an offset in the current transaction, with one
+	 * Raise the marks of partitions to offsets in the current transaction, with one
 	 * statement. A mark that is already higher stays. The mark is locked in both cases,
 	 * so the call waits for a concurrent transaction that has raised the same mark, no
 	 * longer than the configured time.
-	 * @param mark the offset
+	 * @param marks the offsets, each partition at most once
 	 * @param joined whether the transaction must survive a failing statement
-	 * @return the previous mark, {@link #NONE} if there was none. The offset is that of a
-	 * processed record if it is not higher than the previous mark, and then the caller
-	 * must roll the transaction back
+	 * @return the previous marks, in the order of the offsets, {@link #NONE} if there was
+	 * none. The offset is that of a processed record if it is not higher than the
+	 * previous mark
 	 * @throws OperationInProgressException if the concurrent transaction took longer
 	 */
-	long raise(OffsetMark mark, boolean joined);
+	List<Long> raiseAll(List<OffsetMark> marks, boolean joined);
 
 	/**
-	 * Raise the marks of several partitions in the current transaction, each as
-	 * {@link #raise} does, in one round trip if the store can.
-	 * @param marks the offsets, each partition at most once
-	 * @return the previous marks, in the order of the offsets
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * marks for too long; the caller must then roll the transaction back
+	 * Raise the mark of one partition, see {@link #raiseAll}.
+	 * @param mark the offset
+	 * @param joined whether the transaction must survive a failing statement
+	 * @return the previous mark
 	 */
-	List<Long> raiseAll(List<OffsetMark> marks);
+	default long raise(OffsetMark mark, boolean joined) {
+		return raiseAll(List.of(mark), joined).get(0);
+	}
 
 	/**
 	 * Find a committed mark.

@@ -21,34 +21,71 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 public interface TransactionalIdempotencyStore extends IdempotencyStore {
 
 	/**
-	 * Insert a completed record for an absent key into the current transaction, with one
-	 * statement. The call waits for a concurrent transaction that has inserted the same
-	 * key, no longer than the configured time.
+	 * Insert completed records for absent keys into the current transaction, with one
+	 * statement. It may also answer for existing records that are not free. Most keys are
+	 * new, and an insert is cheaper than a claim. The call waits for a concurrent
+	 * transaction that has inserted the same key, no longer than the configured time.
+	 * @param requests the requests, each key at most once
+	 * @return the answers, in the order of the requests; empty for a key that must be
+	 * claimed, and then the caller must roll the transaction back and call
+	 * {@link #claimAllInTransaction} in a new one
+	 * @throws OperationInProgressException if the concurrent transaction took longer and
+	 * the store cannot tell which key it holds; the caller must then roll the transaction
+	 * back
+	 */
+	List<Optional<Claim>> insertAll(List<ClaimRequest> requests);
+
+	/**
+	 * Claim keys in the current transaction like {@link #claimAll}, as completed records.
+	 * @param requests the requests, each key at most once
+	 * @param joined whether the transaction belongs to the caller of the template and
+	 * must survive a failing statement
+	 * @return the answers, in the order of the requests
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * keys for too long and the store cannot tell which; the caller must then roll back a
+	 * transaction that has not been joined
+	 */
+	List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined);
+
+	/**
+	 * Add results to records that the current transaction has written.
+	 * @param completions the results; an operation without a result is left out
+	 * @throws UnexpectedRollbackException if the transaction no longer has one of the
+	 * records, because the handler has ended it
+	 */
+	void storeResults(List<Completion> completions);
+
+	/**
+	 * Insert a completed record for one absent key, see {@link #insertAll}.
 	 * @param request the request
 	 * @return the claim; empty if a record exists, and then the caller must roll the
 	 * transaction back
-	 * @throws OperationInProgressException if the concurrent transaction took longer
 	 */
-	Optional<Claim.Acquired> insert(ClaimRequest request);
+	default Optional<Claim.Acquired> insert(ClaimRequest request) {
+		return insertAll(List.of(request)).get(0)
+			.filter(Claim.Acquired.class::isInstance)
+			.map(Claim.Acquired.class::cast);
+	}
 
 	/**
-	 * Claim a key in the current transaction like {@link #claim(ClaimRequest)}, as a
-	 * completed record.
+	 * Claim one key in the current transaction, see {@link #claimAllInTransaction}.
 	 * @param request the request
 	 * @param joined whether the transaction belongs to the caller of the template and
 	 * must survive a failing statement
 	 * @return the answer
 	 */
-	Claim claimInTransaction(ClaimRequest request, boolean joined);
+	default Claim claimInTransaction(ClaimRequest request, boolean joined) {
+		return claimAllInTransaction(List.of(request), joined).get(0);
+	}
 
 	/**
-	 * Add the result to the record that the current transaction has written.
+	 * Add the result to one record, see {@link #storeResults}.
 	 * @param claim the request that acquired the key
 	 * @param result the result
-	 * @throws UnexpectedRollbackException if the transaction no longer has the record of
-	 * the claim, because the handler has ended it
 	 */
-	void storeResult(ClaimRequest claim, byte[] result);
+	default void storeResult(ClaimRequest claim, byte[] result) {
+		storeResults(List.of(new Completion(claim, result)));
+	}
 
 	/**
 	 * Check that the current transaction, in which the handler has run, can be committed.
@@ -75,53 +112,6 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 */
 	default Optional<OffsetMarks> offsetMarks() {
 		return Optional.empty();
-	}
-
-	/**
-	 * Insert completed records for several keys into the current transaction, and answer
-	 * for existing records that are not free, in one round trip if the store can. Most
-	 * keys of a batch are new, and an insert is cheaper than a claim.
-	 * @param requests the requests, each key at most once
-	 * @return the answers, in the order of the requests; empty for a key that must be
-	 * claimed, and then the caller must roll the transaction back and call
-	 * {@link #claimAllInTransaction} in a new one
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long and the store cannot tell which; the caller must then roll the
-	 * transaction back
-	 */
-	default List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
-		return claimAllInTransaction(requests, false).stream().map(Optional::of).toList();
-	}
-
-	/**
-	 * Claim several keys in the current transaction, each as {@link #claimInTransaction}
-	 * does, in one round trip if the store can.
-	 * @param requests the requests, each key at most once
-	 * @param joined whether the transaction belongs to the caller of the template and
-	 * must survive a failing statement
-	 * @return the answers, in the order of the requests
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long and the store cannot tell which; the caller must then roll back a
-	 * transaction that has not been joined
-	 */
-	default List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
-		return requests.stream().map((request) -> claimInTransaction(request, joined)).toList();
-	}
-
-	/**
-	 * Add results to records that the current transaction has written, in one round trip
-	 * if the store can.
-	 * @param completions the results, none {@code null}
-	 * @throws UnexpectedRollbackException if the transaction no longer has one of the
-	 * records, because the handler has ended it
-	 */
-	default void storeResults(List<Completion> completions) {
-		for (Completion completion : completions) {
-			byte[] result = completion.result();
-			if (result != null) {
-				storeResult(completion.claim(), result);
-			}
-		}
 	}
 
 	/**

@@ -16,6 +16,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -49,8 +50,6 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final Settlements settlements;
 
-	private final StoredResults results;
-
 	private final ThreadPoolExecutor executor;
 
 	// Each result has a thread, because the application may wait for one result while
@@ -61,21 +60,20 @@ final class AsyncSettlements implements AutoCloseable {
 
 	private final Map<CompletableFuture<?>, IdempotentOperation> running = new ConcurrentHashMap<>();
 
-	AsyncSettlements(Settlements settlements, StoredResults results, ThreadFactory threads, ThreadFactory completions) {
+	AsyncSettlements(Settlements settlements, ThreadFactory threads, ThreadFactory completions) {
 		this.settlements = settlements;
-		this.results = results;
 		this.executor = Threads.pool(threads, THREADS);
 		this.completions = Executors.newCachedThreadPool(completions);
 		this.repetitions = new ScheduledThreadPoolExecutor(1, threads);
 	}
 
 	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
-			ResultCodec<T> codec) {
+			Function<@Nullable T, byte @Nullable []> writer) {
 		CompletableFuture<IdempotentResult<T>> future = Futures.cancelling(stage);
 		stage.whenComplete((result, error) -> {
 			Runnable settlement = () -> {
 				try {
-					settle(result, error, claim, codec, future);
+					settle(result, error, claim, writer, future);
 				}
 				finally {
 					this.settlements.leave(claim);
@@ -88,8 +86,8 @@ final class AsyncSettlements implements AutoCloseable {
 		return future;
 	}
 
-	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim, ResultCodec<T> codec,
-			CompletableFuture<IdempotentResult<T>> future) {
+	private <T> void settle(@Nullable T result, @Nullable Throwable error, OwnedClaim claim,
+			Function<@Nullable T, byte @Nullable []> writer, CompletableFuture<IdempotentResult<T>> future) {
 		try {
 			if (error != null) {
 				Throwable cause = ExceptionCauses.ofStage(error);
@@ -97,7 +95,7 @@ final class AsyncSettlements implements AutoCloseable {
 				complete(() -> future.completeExceptionally(cause));
 				return;
 			}
-			claim.setResult(this.results.write(claim.operation(), result, codec));
+			claim.setResult(writer.apply(result));
 			Runnable completion = () -> future.complete(new IdempotentResult<>(result, false));
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
 					: () -> future.completeExceptionally(claim.lost())));
@@ -238,9 +236,9 @@ final class AsyncSettlements implements AutoCloseable {
 	// Report the outcome of an asynchronous operation when it has ended, before the
 	// caller receives it: the caller may end the observation of the record.
 	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<Object>> execution,
-			Invocation<?, ?> invocation) {
+			BatchRun<Object> run) {
 		return Futures.convert(execution, (outcome, error) -> {
-			invocation.ended(outcome, error);
+			run.ended(outcome, error);
 			if (error != null) {
 				throw error;
 			}

@@ -73,6 +73,9 @@ final class BatchPlan<T> {
 	}
 
 	private void representVersions() {
+		if (this.items.size() == 1) {
+			return;
+		}
 		Map<IdempotencyKey, Item> highest = new HashMap<>();
 		// A version behind the end has completed if it was declined in this delivery.
 		List<Item> versions = this.items.stream()
@@ -93,7 +96,13 @@ final class BatchPlan<T> {
 	}
 
 	private List<Integer> indexes(Predicate<Item> condition) {
-		return this.items.stream().filter(condition).map(Item::index).toList();
+		List<Integer> indexes = new ArrayList<>(this.items.size());
+		for (Item item : this.items) {
+			if (condition.test(item)) {
+				indexes.add(item.index());
+			}
+		}
+		return indexes;
 	}
 
 	List<Integer> unanswered() {
@@ -210,6 +219,10 @@ final class BatchPlan<T> {
 
 	List<Integer> stillDue() {
 		return indexes((item) -> item.isDue() && this.results.get(item.index()) == null);
+	}
+
+	@Nullable IdempotentResult<T> resultOf(int index) {
+		return this.results.get(index);
 	}
 
 	boolean isFailed() {

@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -21,23 +22,29 @@ import dev.idempotency.IdempotentExecution.Holder;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchPlan.Item;
+import dev.idempotency.template.Declined.OutcomeCodec;
 import dev.idempotency.template.OperationContext.OpenContext;
 import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
- * One delivery of a batch: runs its handler, and reports the outcome of each operation to
- * the listener. The duration of an operation is an equal share of that of the batch.
+ * One delivery of a batch, or of a single operation as a batch of one: runs its handler,
+ * and reports the outcome of each operation to the listener. The duration of an operation
+ * is an equal share of that of the batch.
  *
  * @param <T> the type of the result of an item
  */
 final class BatchRun<T> {
 
 	private static final Log logger = LogFactory.getLog(BatchRun.class);
+
+	// That of a single operation.
+	private static final Object LANE = 0;
 
 	private final BatchPlan<T> plan;
 
@@ -55,14 +62,18 @@ final class BatchRun<T> {
 
 	private final long start = System.nanoTime();
 
+	// The subject of a single execution, which may join a transaction and has its own
+	// context. Null for a batch.
+	private final @Nullable Object single;
+
 	private boolean started;
+
+	private int attempt;
 
 	private boolean unprotected;
 
-	// The items whose completions are deferred separately. Each reports its own outcome.
-	private final Set<Integer> deferredItems = new HashSet<>();
-
-	private boolean deferred;
+	// The items whose outcomes are reported when their completions have ended.
+	private final Set<Integer> deferred = new HashSet<>();
 
 	// The values of the items up to the last declined one, while the handler runs.
 	private final List<@Nullable T> finished = new ArrayList<>();
@@ -70,30 +81,44 @@ final class BatchRun<T> {
 	// The items that were declined in a transaction that was rolled back.
 	private final Set<Integer> declined = new HashSet<>();
 
-	// The reasons for which the handler itself is blocked.
-	private final Set<Throwable> handlerBlocked = new HashSet<>();
-
-	private Outcome completed = Outcome.PROCESSED;
-
-	private @Nullable BatchResult<T> result;
+	// What the handler itself has thrown, and the reasons for which it is blocked.
+	private final Set<Throwable> thrown = new HashSet<>();
 
 	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec,
-			BatchHandler<T> handler) {
-		List<IdempotentOperation> operations = items.stream()
-			.map(BatchItem::operation)
-			.filter(Objects::nonNull)
-			.toList();
-		Assert.isTrue(operations.stream().allMatch((operation) -> operation.mode() == mode),
-				() -> "All operations of a batch must have the mode of the batch, " + mode);
+			BatchHandler<T> handler, @Nullable Object single) {
+		IdempotentOperation first = null;
+		for (BatchItem item : items) {
+			IdempotentOperation operation = item.operation();
+			Assert.isTrue(operation == null || operation.mode() == mode,
+					() -> "All operations of a batch must have the mode of the batch, " + mode);
+			first = (first != null) ? first : operation;
+		}
 		this.plan = new BatchPlan<>(items, codec, engine.results());
 		this.mode = mode;
 		this.codec = codec;
 		this.bodyCodec = bodyCodec;
 		this.handler = handler;
 		this.engine = engine;
+		this.single = single;
 		// The operations of a listener have the same scope.
-		this.context = operations.isEmpty() ? OperationContexts.NONE
-				: engine.contexts().beginBatch(operations.get(0).key().scope());
+		this.context = (first != null) ? open(first) : OperationContexts.NONE;
+	}
+
+	private OpenContext open(IdempotentOperation operation) {
+		return isSingle() ? this.engine.contexts().begin(operation)
+				: this.engine.contexts().beginBatch(operation.key().scope());
+	}
+
+	static BatchRun<Object> of(Engine engine, IdempotentOperation operation, ResultCodec<?> codec,
+			BatchHandler<Object> handler) {
+		return new BatchRun<>(engine, List.of(new BatchItem(operation, LANE)), operation.mode(),
+				new OutcomeCodec<>(codec), codec, handler, operation);
+	}
+
+	// The run of a handler without an operation, in transactional mode.
+	static BatchRun<Object> withoutOperation(Engine engine, Object subject, BatchHandler<Object> handler) {
+		return new BatchRun<>(engine, List.of(new BatchItem(null, LANE)), Mode.TRANSACTIONAL,
+				new OutcomeCodec<>(ResultCodec.none()), ResultCodec.none(), handler, subject);
 	}
 
 	BatchPlan<T> plan() {
@@ -106,6 +131,10 @@ final class BatchRun<T> {
 
 	BatchHandler<T> handler() {
 		return this.handler;
+	}
+
+	boolean isSingle() {
+		return this.single != null;
 	}
 
 	void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
@@ -148,14 +177,21 @@ final class BatchRun<T> {
 				this.finished.add(declined);
 			}
 		}
-		return new ArrayList<>(this.finished);
+		return this.finished;
 	}
 
 	private List<@Nullable T> runOnce(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
 			throws Throwable {
-		List<@Nullable IdempotentExecution> current = due.stream()
-			.<@Nullable IdempotentExecution>map(executions)
-			.toList();
+		List<@Nullable IdempotentExecution> current = new ArrayList<>(due.size());
+		for (int index : due) {
+			current.add(executions.apply(index));
+		}
+		IdempotentExecution first = current.get(0);
+		if (isSingle() && first == null) {
+			// Without protection, a single handler runs as if it were called directly.
+			return handle(due);
+		}
+		this.attempt = (isSingle() && first != null) ? first.attempt() : 0;
 		List<@Nullable IdempotentExecution> previous = Holder.bind(current);
 		try {
 			return handle(due);
@@ -167,12 +203,18 @@ final class BatchRun<T> {
 
 	private List<@Nullable T> handle(List<Integer> due) throws Throwable {
 		try {
-			return checked(this.handler.handle(due), due);
+			List<@Nullable T> values = checked(this.handler.handle(due), due);
+			if (values.get(0) instanceof Declined decline && !this.plan.item(due.get(0)).isClaimed()) {
+				// Its transaction must be rolled back.
+				throw decline.toException(false);
+			}
+			return values;
 		}
 		catch (Throwable ex) {
+			this.thrown.add(ex);
 			OperationBlockedException blocked = OperationBlockedException.in(ex);
 			if (blocked != null) {
-				this.handlerBlocked.add(blocked);
+				this.thrown.add(blocked);
 			}
 			throw ex;
 		}
@@ -212,35 +254,22 @@ final class BatchRun<T> {
 		return this.finished.size();
 	}
 
-	// Run the handler without the store, once for each key.
-	void runUnprotected() {
-		List<Integer> due;
-		do {
-			this.plan.decide();
-			due = this.plan.stillDue();
-		}
-		while (!due.isEmpty() && !runUnprotected(due));
+	// Start an asynchronous handler, whose value is a stage.
+	@SuppressWarnings("unchecked")
+	CompletionStage<T> start(List<Integer> due, IdempotentExecution execution) throws Throwable {
+		return (CompletionStage<T>) Objects.requireNonNull(run(due, (index) -> execution).get(0));
 	}
 
-	private boolean runUnprotected(List<Integer> due) {
+	// Returns null if the handler has failed before it returned a stage.
+	@SuppressWarnings("unchecked")
+	@Nullable CompletionStage<T> startUnprotected() {
+		this.unprotected = true;
 		try {
-			this.started = true;
-			this.plan.done(due, handle(due));
-			return true;
+			return (CompletionStage<T>) handle(List.of(0)).get(0);
 		}
 		catch (Throwable ex) {
-			int position = failedAt(due, ex);
-			if (position > 0) {
-				this.plan.done(due.subList(0, position), noResults(position));
-			}
-			OperationBlockedException blocked = OperationBlockedException.in(ex);
-			if (blocked != null) {
-				this.plan.undone((position < 0) ? due : List.of(due.get(position)), blocked);
-			}
-			else {
-				this.plan.fail((position < 0) ? -1 : due.get(position), ex);
-			}
-			return false;
+			this.plan.fail(0, ex);
+			return null;
 		}
 	}
 
@@ -282,11 +311,14 @@ final class BatchRun<T> {
 	}
 
 	Object subject(List<Integer> items) {
+		if (this.single != null) {
+			return this.single;
+		}
+		Item first = this.plan.item(items.get(0));
 		return new Object() {
 
 			@Override
 			public String toString() {
-				Item first = BatchRun.this.plan.item(items.get(0));
 				return items.size() + " operations of a batch, the first of which is "
 						+ (first.isProtected() ? first.operation() : "not protected");
 			}
@@ -294,34 +326,42 @@ final class BatchRun<T> {
 		};
 	}
 
-	// Defer the report until the transaction of the caller has ended.
-	Consumer<Outcome> deferReport() {
-		this.deferred = true;
+	// Defer the report of items until their completion has ended.
+	Consumer<Outcome> deferReport(List<Integer> items) {
+		this.deferred.addAll(items);
 		return (ended) -> {
-			// The log names the operations that another owner has taken over.
-			this.completed = (ended == Outcome.LOST) ? Outcome.PROCESSED : ended;
-			this.deferred = false;
-			if (this.result != null) {
-				report(this.result);
+			Duration share = share();
+			for (int index : items) {
+				IdempotentResult<T> value = this.plan.resultOf(index);
+				boolean done = ended == Outcome.PROCESSED || (ended == Outcome.LOST && items.size() > 1);
+				// The log names the operations that another owner has taken over.
+				report(index, (done && value != null) ? outcome(index, value) : ended, share);
 			}
 		};
 	}
 
-	// Defer the report of one item until its completion has ended.
-	Consumer<Outcome> deferReport(int index) {
-		this.deferredItems.add(index);
-		return (ended) -> report(index, ended, share());
+	BatchResult<T> end() {
+		return end(null);
 	}
 
-	// Report the outcome of each operation, now or when the transaction of the
-	// caller has ended.
-	BatchResult<T> end() {
+	// Report the outcome of each operation whose outcome is not deferred.
+	BatchResult<T> end(@Nullable Throwable error) {
 		BatchResult<T> ended = this.plan.result();
-		this.result = ended;
-		if (!this.deferred) {
-			report(ended);
+		Duration share = share();
+		for (Item item : this.plan.items()) {
+			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item.index(), ended);
+			if (item.isProtected() && outcome != null && !this.deferred.contains(item.index())) {
+				report(item.index(), outcome, share);
+			}
 		}
 		return ended;
+	}
+
+	// Report the outcome of an asynchronous operation.
+	void ended(@Nullable IdempotentResult<T> result, @Nullable Throwable error) {
+		Outcome failed = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
+		Outcome outcome = (result != null) ? outcome(0, result) : failed;
+		report(0, this.unprotected ? Outcome.UNPROTECTED : outcome, share());
 	}
 
 	@SuppressWarnings("unchecked")
@@ -336,21 +376,14 @@ final class BatchRun<T> {
 				batch.failure());
 	}
 
-	private void report(BatchResult<T> ended) {
-		Duration share = share();
-		for (Item item : this.plan.items()) {
-			Outcome outcome = outcome(item.index(), ended);
-			if (item.isProtected() && outcome != null && !this.deferredItems.contains(item.index())) {
-				report(item.index(), outcome, share);
-			}
-		}
-	}
-
 	private void report(int index, Outcome outcome, Duration duration) {
 		IdempotentOperation operation = this.plan.item(index).operation();
 		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
-				duration);
+				duration, this.attempt);
 		this.engine.observers().operation((observer) -> observer.handled(handled));
+		if (isSingle()) {
+			this.context.ended(handled);
+		}
 	}
 
 	private Duration share() {
@@ -368,7 +401,7 @@ final class BatchRun<T> {
 			error = ended.failure();
 		}
 		if (error != null) {
-			return this.handlerBlocked.contains(error) ? Outcome.BLOCKED : Invocation.outcome(error);
+			return this.thrown.contains(error) ? handlerOutcome(error) : Outcomes.of(error);
 		}
 		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
 	}
@@ -380,11 +413,12 @@ final class BatchRun<T> {
 		if (value.duplicate() && !this.declined.contains(index)) {
 			return Outcome.DUPLICATE;
 		}
-		if (this.unprotected) {
-			return Outcome.UNPROTECTED;
-		}
-		return (this.completed == Outcome.PROCESSED && value.result() instanceof Declined) ? Outcome.DECLINED
-				: this.completed;
+		return this.unprotected ? Outcome.UNPROTECTED
+				: (value.result() instanceof Declined) ? Outcome.DECLINED : Outcome.PROCESSED;
+	}
+
+	private Outcome handlerOutcome(@Nullable Throwable error) {
+		return (this.unprotected && isSingle()) ? Outcome.UNPROTECTED : Outcomes.ofHandler(error);
 	}
 
 	void leaveContext() {

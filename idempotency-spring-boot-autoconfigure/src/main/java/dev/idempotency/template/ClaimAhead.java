@@ -100,13 +100,13 @@ public final class ClaimAhead {
 		return claimed;
 	}
 
-	boolean complete(OwnedClaim claim, Claimed claimed) {
+	boolean complete(OwnedClaim claim) {
 		if (this.paused > 0) {
 			this.paused--;
 			return false;
 		}
 		// After a long handler the next one may be long too, and saves little.
-		if (!claimed.isYoungerThan(QUARTER)) {
+		if (!claim.isYoungerThan(QUARTER)) {
 			return false;
 		}
 		IdempotentOperation operation = this.claims.claimable(this.next, claim.operation());

@@ -23,7 +23,6 @@ import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.Threads;
-import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
@@ -86,7 +85,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.leaseProblem = store.leaseProblem();
 		this.leases = new Leases(this.engine, Threads.named("leases"));
 		this.settlements = new Settlements(this.engine, this.leases, Threads.named("pending"));
-		this.asynchronous = new AsyncSettlements(this.settlements, this.engine.results(), Threads.named("settlements"),
+		this.asynchronous = new AsyncSettlements(this.settlements, Threads.named("settlements"),
 				Threads.named("answers"));
 		this.claimsAhead = new ClaimsAhead(this.engine, this.settlements, Threads.named("ahead"));
 		this.leased = new LeasedProtocol(this.engine, this.settlements, this.asynchronous);
@@ -249,40 +248,51 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	@Internal
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
-		Invocation<Object, E> invocation = new Invocation<>(this.engine, operation, Declined.returning(handler, codec));
-		IdempotentResult<Object> outcome;
+		SingleHandler<E> single = new SingleHandler<>(Declined.returning(handler, codec));
+		return single.resultOf(execute(BatchRun.of(this.engine, operation, codec, single), boundary, ahead));
+	}
+
+	private BatchResult<Object> execute(BatchRun<Object> run, TransactionBoundary boundary,
+			@Nullable ClaimAhead ahead) {
 		try {
-			outcome = execute(invocation, new OutcomeCodec<>(codec), boundary, ahead);
-			invocation.ended(outcome);
+			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
+			if (run.isSingle() && run.plan().unanswered().isEmpty()) {
+				run.plan().decide();
+			}
+			else {
+				execute(run, boundary, ahead, true);
+			}
+			return run.end();
 		}
 		catch (Throwable ex) {
-			invocation.failed(ex);
+			run.end(ex);
 			throw ex;
 		}
 		finally {
-			invocation.report();
-			invocation.leaveContext();
+			run.leaveContext();
 		}
-		return Declined.resultOf(outcome);
 	}
 
-	private <T, E extends Throwable> IdempotentResult<T> execute(Invocation<T, E> invocation, ResultCodec<T> codec,
-			TransactionBoundary boundary, @Nullable ClaimAhead ahead) throws E {
-		IdempotentOperation operation = invocation.operation();
+	private void execute(BatchRun<?> run, TransactionBoundary boundary, @Nullable ClaimAhead ahead,
+			boolean isProtected) {
 		try {
-			Claim.Completed known = this.engine.cache().find(operation);
-			if (known != null) {
-				return this.engine.results().replay(operation, known, codec);
+			if (run.mode() != Mode.LEASED) {
+				transactional().execute(run, boundary, isProtected);
 			}
-			return (operation.mode() == Mode.LEASED) ? leased().execute(invocation, codec, boundary, ahead)
-					: transactional().execute(invocation, codec, boundary);
+			else {
+				leased().execute(run, boundary, ahead, isProtected);
+			}
+			run.setUnprotected(!isProtected);
 		}
-		catch (IdempotencyStoreUnavailableException ex) {
-			if (!this.settings.failOpen() || invocation.isStarted()) {
-				throw ex;
+		catch (OperationBlockedException ex) {
+			run.plan().unclaim();
+			if (isProtected && this.settings.failOpen() && !run.isStarted()
+					&& ex instanceof IdempotencyStoreUnavailableException) {
+				execute(run, boundary, null, false);
 			}
-			return new IdempotentResult<>(
-					executeUnprotected(operation, operation.mode(), boundary, invocation::runUnprotected), false);
+			else {
+				run.plan().blockRest(ex);
+			}
 		}
 	}
 
@@ -304,8 +314,13 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	@Internal
 	public <T, E extends Throwable> @Nullable T executeUnprotected(Object subject, Mode mode,
 			TransactionBoundary boundary, Handler<T, E> handler) throws E {
-		return (mode == Mode.LEASED) ? handler.handle()
-				: transactional().executeUnprotected(subject, boundary, handler);
+		if (mode == Mode.LEASED) {
+			return handler.handle();
+		}
+		SingleHandler<E> single = new SingleHandler<>(handler);
+		BatchRun<Object> run = BatchRun.withoutOperation(this.engine, subject, single);
+		execute(run, boundary, null, false);
+		return single.<T>resultOf(run.end()).result();
 	}
 
 	/**
@@ -366,41 +381,43 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
-		Invocation<CompletionStage<Object>, E> invocation = new Invocation<>(this.engine, operation,
-				Declined.returningAsync(handler, codec));
+		SingleHandler<E> single = new SingleHandler<>(Declined.returningAsync(handler, codec));
+		BatchRun<Object> run = BatchRun.of(this.engine, operation, codec, single);
 		CompletableFuture<IdempotentResult<Object>> execution;
+		BatchResult<Object> ended = null;
 		try {
-			execution = executeAsync(invocation, new OutcomeCodec<>(codec), mayFailOpen);
+			execution = start(run, mayFailOpen);
+			if (execution == null) {
+				ended = run.end();
+			}
 		}
 		catch (Throwable ex) {
-			invocation.failed(ex);
-			invocation.report();
+			run.end(ex);
 			throw ex;
 		}
 		finally {
-			invocation.leaveContext();
+			run.leaveContext();
 		}
-		return AsyncSettlements.reported(execution, invocation);
+		return (execution != null) ? AsyncSettlements.reported(execution, run)
+				: CompletableFuture.completedFuture(single.resultOf(Objects.requireNonNull(ended)));
 	}
 
-	private <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(
-			Invocation<CompletionStage<T>, E> invocation, ResultCodec<T> codec, boolean mayFailOpen) throws E {
-		IdempotentOperation operation = invocation.operation();
+	// Returns null if the operation has ended without a result.
+	private @Nullable CompletableFuture<IdempotentResult<Object>> start(BatchRun<Object> run, boolean mayFailOpen) {
 		try {
 			Assert.state(!TransactionCompletions.isTransactionActive(),
 					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
 							+ "outside of the transaction, or after its commit");
 			TransactionCompletions.checkObservable();
-			Claim.Completed known = this.engine.cache().find(operation);
-			return (known != null)
-					? CompletableFuture.completedFuture(this.engine.results().replay(operation, known, codec))
-					: leased().executeAsync(invocation, codec);
+			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
+			return leased().executeAsync(run);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
-			if (!mayFailOpen || invocation.isStarted()) {
+			if (!mayFailOpen || run.isStarted()) {
 				throw ex;
 			}
-			return AsyncSettlements.unprotected(Objects.requireNonNull(invocation.runUnprotected()));
+			CompletionStage<Object> stage = run.startUnprotected();
+			return (stage != null) ? AsyncSettlements.unprotected(stage) : null;
 		}
 	}
 
@@ -447,46 +464,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			TransactionBoundary boundary, BatchHandler<T> handler) {
 		@SuppressWarnings("unchecked")
 		BatchRun<Object> run = new BatchRun<>(this.engine, items, mode, new OutcomeCodec<>(codec), codec,
-				(BatchHandler<Object>) handler);
-		try {
-			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
-			BatchResult<Object> ended;
-			try {
-				executeAll(run, boundary, true);
-			}
-			finally {
-				ended = run.end();
-			}
-			return BatchRun.resultsOf(ended);
-		}
-		finally {
-			run.leaveContext();
-		}
-	}
-
-	private void executeAll(BatchRun<?> run, TransactionBoundary boundary, boolean isProtected) {
-		try {
-			if (run.mode() != Mode.LEASED) {
-				transactional().executeAll(run, boundary, isProtected);
-			}
-			else if (isProtected) {
-				leased().executeAll(run, boundary);
-			}
-			else {
-				run.runUnprotected();
-			}
-			run.setUnprotected(!isProtected);
-		}
-		catch (OperationBlockedException ex) {
-			run.plan().unclaim();
-			if (isProtected && this.settings.failOpen() && !run.isStarted()
-					&& ex instanceof IdempotencyStoreUnavailableException) {
-				executeAll(run, boundary, false);
-			}
-			else {
-				run.plan().blockRest(ex);
-			}
-		}
+				(BatchHandler<Object>) handler, null);
+		return BatchRun.resultsOf(execute(run, boundary, null));
 	}
 
 	private LeasedProtocol leased() {

@@ -1,11 +1,13 @@
 package dev.idempotency.template;
 
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -23,8 +25,8 @@ import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
 /**
- * The protocol of {@link Mode#LEASED} for one delivery of a batch: one call of the store
- * claims the keys, one completes them.
+ * The protocol of {@link Mode#LEASED} for one delivery of a batch, or of a record as a
+ * batch of one: one call of the store claims the keys, one completes them.
  * <ol>
  * <li>claim each key whose completion is not known locally;</li>
  * <li>release the claims of items that must not run yet, because an earlier item of their
@@ -41,6 +43,8 @@ final class LeasedBatch<T> {
 
 	private static final Log logger = LogFactory.getLog(LeasedBatch.class);
 
+	private final LeasedProtocol protocol;
+
 	private final Engine engine;
 
 	private final Settlements settlements;
@@ -54,24 +58,28 @@ final class LeasedBatch<T> {
 	// Its transaction is rolled back unless all items can be run, and succeed.
 	private final boolean allOrNothing;
 
+	private final @Nullable ClaimAhead ahead;
+
 	// By the index of their item.
 	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
 
-	LeasedBatch(Engine engine, Settlements settlements, BatchRun<T> run, @Nullable Deferral deferral,
-			boolean allOrNothing) {
-		this.engine = engine;
-		this.settlements = settlements;
+	LeasedBatch(LeasedProtocol protocol, BatchRun<T> run, @Nullable Deferral deferral, boolean allOrNothing,
+			@Nullable ClaimAhead ahead) {
+		this.protocol = protocol;
+		this.engine = protocol.engine();
+		this.settlements = protocol.settlements();
 		this.run = run;
 		this.plan = run.plan();
 		this.deferral = deferral;
 		this.allOrNothing = allOrNothing;
+		this.ahead = ahead;
 	}
 
-	void execute() {
+	void execute(boolean isProtected) {
 		try {
 			boolean again = true;
 			while (again) {
-				again = executeOnce();
+				again = executeOnce(isProtected);
 			}
 		}
 		finally {
@@ -79,10 +87,44 @@ final class LeasedBatch<T> {
 		}
 	}
 
-	// Returns whether a lower version of a key is to be run, because the highest one of
-	// the batch was rejected or has failed.
-	private boolean executeOnce() {
-		claim();
+	@Nullable CompletableFuture<IdempotentResult<T>> executeAsync() {
+		try {
+			claim();
+			this.plan.decide();
+			List<Integer> due = this.plan.stillDue();
+			if (!due.isEmpty()) {
+				return runAsync(due);
+			}
+			IdempotentResult<T> known = this.plan.resultOf(0);
+			return (known != null) ? CompletableFuture.completedFuture(known) : null;
+		}
+		finally {
+			leave();
+		}
+	}
+
+	private @Nullable CompletableFuture<IdempotentResult<T>> runAsync(List<Integer> due) {
+		OwnedClaim claim = claim(due.get(0));
+		CompletionStage<T> stage;
+		try {
+			stage = this.run.start(due, claim.execution());
+		}
+		catch (Throwable ex) {
+			failed(due, ex);
+			return null;
+		}
+		CompletableFuture<IdempotentResult<T>> future = this.protocol.asynchronous()
+			.settle(stage, claim, (value) -> this.run.write(due.get(0), value));
+		this.owned.clear();
+		return future;
+	}
+
+	// Returns whether more is to be run, such as a lower version of a key because the
+	// highest one of the batch was rejected or has failed.
+	private boolean executeOnce(boolean isProtected) {
+		if (isProtected) {
+			claim();
+		}
 		this.plan.decide();
 		if (this.allOrNothing && this.plan.isIncomplete()) {
 			// The transaction is rolled back for the
@@ -92,7 +134,7 @@ final class LeasedBatch<T> {
 		}
 		List<Integer> surplus = this.plan.surplus();
 		release(surplus);
-		if (!this.plan.unanswered().isEmpty()) {
+		if (isProtected && !this.plan.unanswered().isEmpty()) {
 			surplus.stream().map(this.owned::remove).filter(Objects::nonNull).forEach(this.settlements::leave);
 			return true;
 		}
@@ -101,7 +143,7 @@ final class LeasedBatch<T> {
 			return false;
 		}
 		run(due);
-		if (this.allOrNothing || this.plan.unanswered().isEmpty()) {
+		if (this.allOrNothing || (isProtected && this.plan.unanswered().isEmpty())) {
 			return false;
 		}
 		leave();
@@ -114,35 +156,34 @@ final class LeasedBatch<T> {
 	}
 
 	private void claim() {
-		Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
-		this.plan.unanswered().forEach((index) -> requests.put(index, operation(index).newRequest()));
-		settlePending(requests);
-		List<Integer> asked = List.copyOf(requests.keySet());
+		List<Integer> asked = withoutPending(this.plan.unanswered());
+		Claimed taken = (this.ahead != null && !asked.isEmpty()) ? this.ahead.take(operation(asked.get(0))) : null;
+		if (taken != null) {
+			this.plan.item(asked.get(0)).setClaim(taken.claim());
+			answered(asked.get(0), taken.request(), taken.claim(), taken.since());
+			return;
+		}
 		for (List<Integer> part : StoreCalls.parts(asked)) {
-			Map<Integer, ClaimRequest> some = requests;
-			if (part.size() < asked.size()) {
-				some = new LinkedHashMap<>(requests);
-				some.keySet().retainAll(Set.copyOf(part));
-			}
 			try {
-				claim(some);
+				claim(part);
 			}
 			catch (IdempotencyStoreUnavailableException ex) {
 				if (this.owned.isEmpty()) {
 					throw ex;
 				}
 				// The items that are claimed run, so that each delivery makes progress.
-				asked.stream()
-					.filter((index) -> index >= part.get(0))
+				asked.subList(asked.indexOf(part.get(0)), asked.size())
 					.forEach((index) -> this.plan.item(index).setClaimFailure(ex));
 				return;
 			}
 		}
 	}
 
-	private void claim(Map<Integer, ClaimRequest> requests) {
+	private void claim(List<Integer> items) {
+		Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+		items.forEach((index) -> requests.put(index, operation(index).newRequest()));
 		long start = System.nanoTime();
-		Object subject = this.run.subject(List.copyOf(requests.keySet()));
+		Object subject = this.run.subject(items);
 		this.engine.calls().permit(subject);
 		try {
 			claim(requests, subject);
@@ -152,26 +193,28 @@ final class LeasedBatch<T> {
 			releaseLater(requests);
 			throw ex;
 		}
-		requests.forEach((index, request) -> {
-			Claim claim = this.plan.item(index).claim();
-			if (claim instanceof Claim.Completed completed) {
-				this.engine.cache().add(operation(index), completed.result());
-			}
-			else if (claim instanceof Claim.Acquired acquired) {
-				this.owned.put(index, this.settlements.keep(operation(index), request, acquired, start));
-			}
-		});
+		requests.forEach((index, request) -> answered(index, request, this.plan.item(index).claim(), start));
+	}
+
+	private void answered(int index, ClaimRequest request, @Nullable Claim claim, long since) {
+		if (claim instanceof Claim.Completed completed) {
+			this.engine.cache().add(operation(index), completed.result());
+		}
+		else if (claim instanceof Claim.Acquired acquired) {
+			this.owned.put(index, this.settlements.keep(operation(index), request, acquired, since));
+		}
 	}
 
 	private IdempotentOperation operation(int index) {
 		return this.plan.item(index).operation();
 	}
 
-	private void settlePending(Map<Integer, ClaimRequest> requests) {
+	private List<Integer> withoutPending(List<Integer> items) {
 		if (this.settlements.isEmpty()) {
-			return;
+			return items;
 		}
-		requests.keySet().removeIf((index) -> {
+		List<Integer> others = new ArrayList<>(items);
+		others.removeIf((index) -> {
 			try {
 				this.settlements.settlePending(operation(index), this.run::markStarted);
 				return false;
@@ -184,6 +227,7 @@ final class LeasedBatch<T> {
 				return true;
 			}
 		});
+		return others;
 	}
 
 	private void claim(Map<Integer, ClaimRequest> requests, Object subject) {
@@ -192,12 +236,19 @@ final class LeasedBatch<T> {
 			claims = this.engine.calls()
 				.call(StoreCall.CLAIM, subject, () -> this.engine.store().claimAll(List.copyOf(requests.values())));
 		}
-		catch (OperationInProgressException | IdempotencyRecordUnreadableException ex) {
-			releaseLater(claimEach(requests));
-			return;
-		}
-		catch (IdempotencyStoreRefusedException ex) {
-			releaseOnce(claimEach(requests).values(), subject);
+		catch (OperationInProgressException | IdempotencyRecordUnreadableException
+				| IdempotencyStoreRefusedException ex) {
+			if (requests.size() == 1) {
+				requests.keySet().forEach((index) -> this.plan.item(index).setClaimFailure(ex));
+				return;
+			}
+			Map<Integer, ClaimRequest> behind = claimEach(requests);
+			if (ex instanceof IdempotencyStoreRefusedException) {
+				releaseOnce(behind.values(), subject);
+			}
+			else {
+				releaseLater(behind);
+			}
 			return;
 		}
 		int position = 0;
@@ -278,6 +329,7 @@ final class LeasedBatch<T> {
 		List<Integer> rest = due.subList(done, due.size());
 		// Without a position, the handler has failed at all of them.
 		List<Integer> failed = (position < 0) ? rest : rest.subList(0, 1);
+		List<Integer> ended = (blocked != null) ? rest : failed;
 		// An Error of the store at one part must not keep the claims of the others.
 		try {
 			endBefore(due.subList(0, done), error);
@@ -285,16 +337,16 @@ final class LeasedBatch<T> {
 		finally {
 			if (blocked != null) {
 				this.plan.undone(failed, blocked);
-				release(rest);
 			}
-			else {
-				try {
-					fail(failed, error);
-				}
-				finally {
+			try {
+				fail(ended, error);
+				undoLost(failed, error);
+			}
+			finally {
+				if (blocked == null) {
 					this.plan.fail((position < 0) ? -1 : due.get(position), error);
-					release(rest.subList(failed.size(), rest.size()));
 				}
+				release(rest.subList(ended.size(), rest.size()));
 			}
 		}
 	}
@@ -312,28 +364,39 @@ final class LeasedBatch<T> {
 
 	private void complete(List<Integer> done, List<@Nullable T> values) {
 		List<Integer> mine = done(done, values);
-		if (this.deferral != null && !mine.isEmpty()) {
-			defer(this.deferral, mine);
+		if (mine.isEmpty()) {
+			return;
 		}
-		else if (!mine.isEmpty()) {
-			try {
-				this.settlements.settle(StoreCall.COMPLETE, this.run.subject(mine), claims(mine));
-				undoLost(mine);
+		if (this.deferral != null && this.deferral.isNeeded()) {
+			defer(this.deferral, mine);
+			return;
+		}
+		try {
+			List<OwnedClaim> claims = claims(mine);
+			if (this.ahead == null || this.deferral != null || !this.ahead.complete(claims.get(0))) {
+				this.settlements.settle(StoreCall.COMPLETE, this.run.subject(mine), claims);
 			}
-			catch (OperationBlockedException ex) {
-				this.plan.undone(mine, ex);
-			}
+			undoLost(mine, null);
+		}
+		catch (OperationBlockedException ex) {
+			this.plan.undone(mine, ex);
 		}
 	}
 
 	// The output of an item that another owner has taken over must not be committed. Its
 	// claim is deferred with the others, so that the commit is refused even if the caller
-	// ignores the loss, and no key is free before its effect is rolled back.
+	// ignores the loss, and no key is free before its effect is rolled back. A single
+	// operation whose transaction is not that of the caller ends with the exception.
 	private void defer(Deferral receiver, List<Integer> mine) {
-		mine.stream().filter((index) -> claim(index).execution().ownershipLost()).forEach(this::lost);
+		List<Integer> held = new ArrayList<>(mine);
+		held.removeIf((index) -> claim(index).execution().ownershipLost());
+		mine.stream().filter((index) -> !held.contains(index)).forEach((index) -> lost(index, null));
+		if (held.isEmpty() && this.run.isSingle() && this.allOrNothing) {
+			return;
+		}
 		List<OwnedClaim> claims = claims(mine);
 		mine.forEach(this.owned::remove);
-		receiver.defer(new PendingCompletion(this.settlements, claims, this.run.deferReport()));
+		receiver.defer(new PendingCompletion(this.settlements, claims, this.run.deferReport(held)));
 	}
 
 	// A loss of ownership shows when the completion is recorded.
@@ -344,7 +407,7 @@ final class LeasedBatch<T> {
 				.defer(mine,
 						mine.stream()
 							.map((index) -> new PendingCompletion(this.settlements, claims(List.of(index)),
-									this.run.deferReport(index)))
+									this.run.deferReport(List.of(index))))
 							.toList());
 			mine.forEach(this.owned::remove);
 		}
@@ -367,7 +430,6 @@ final class LeasedBatch<T> {
 		List<Integer> mine = owned(failed);
 		if (!mine.isEmpty()) {
 			this.settlements.fail(this.run.subject(mine), claims(mine), error);
-			undoLost(mine);
 		}
 	}
 
@@ -379,23 +441,30 @@ final class LeasedBatch<T> {
 	}
 
 	private List<Integer> owned(List<Integer> items) {
-		return items.stream().filter(this.owned::containsKey).toList();
+		List<Integer> mine = new ArrayList<>(items);
+		mine.retainAll(this.owned.keySet());
+		return mine;
 	}
 
 	private List<OwnedClaim> claims(List<Integer> mine) {
-		return mine.stream().map(this::claim).toList();
+		return StoreCalls.each(mine, this::claim);
 	}
 
 	private OwnedClaim claim(int index) {
 		return Objects.requireNonNull(this.owned.get(index));
 	}
 
-	private void undoLost(List<Integer> mine) {
-		mine.stream().filter((index) -> claim(index).isLost()).forEach(this::lost);
+	private void undoLost(List<Integer> items, @Nullable Throwable error) {
+		for (int index : items) {
+			OwnedClaim claim = this.owned.get(index);
+			if (claim != null && claim.isLost()) {
+				lost(index, error);
+			}
+		}
 	}
 
-	private void lost(int index) {
-		this.plan.undone(index, Settlements.logged(claim(index).lost()));
+	private void lost(int index, @Nullable Throwable error) {
+		this.plan.undone(index, Settlements.logged(claim(index).lost(error)));
 	}
 
 }

@@ -58,20 +58,10 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 		return this.marks;
 	}
 
-	// Raise a mark in the current transaction. Returns the previous one.
-	long raise(IdempotentOperation operation, OffsetMark mark, boolean joined) {
-		return this.calls.call(StoreCall.CLAIM, operation, () -> requireSupported().raise(mark, joined));
-	}
-
-	void skip(OffsetPosition position, OffsetMark mark, long previous) {
-		position.identity().confirm();
-		this.skipped.report(mark, previous);
-	}
-
 	// Raise the marks in the current transaction, and set the claims of the items.
-	void claim(BatchRun<?> run, List<Integer> items, UUID token) {
+	void claim(BatchRun<?> run, List<Integer> items, UUID token, boolean joined) {
 		Collection<Partition> partitions = partitions(run, items, token);
-		List<Long> previous = raiseAll(run, items, partitions);
+		List<Long> previous = raiseAll(run, items, partitions, joined);
 		int index = 0;
 		for (Partition partition : partitions) {
 			answer(run, partition, previous.get(index++));
@@ -79,12 +69,13 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	void completeWithoutEffect(BatchRun<?> run, List<Integer> items) {
-		raiseAll(run, items, partitions(run, items, null));
+		raiseAll(run, items, partitions(run, items, null), false);
 	}
 
-	private List<Long> raiseAll(BatchRun<?> run, List<Integer> items, Collection<Partition> partitions) {
+	private List<Long> raiseAll(BatchRun<?> run, List<Integer> items, Collection<Partition> partitions,
+			boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
-		return this.calls.call(StoreCall.CLAIM, run.subject(items), () -> requireSupported().raiseAll(highest));
+		return this.calls.call(StoreCall.CLAIM, run.subject(items), () -> requireSupported().raiseAll(highest, joined));
 	}
 
 	// Raise the marks one by one, because a concurrent transaction holds one of
@@ -98,7 +89,8 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 			Item item = run.plan().item(first);
 			long previous;
 			try {
-				previous = raise(item.operation(), partition.highest(), true);
+				previous = this.calls.call(StoreCall.CLAIM, item.operation(),
+						() -> requireSupported().raise(partition.highest(), true));
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				item.setClaimFailure(ex);
@@ -116,7 +108,8 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 			OffsetPosition position = position(item);
 			boolean duplicate = position.offset() <= previous;
 			if (duplicate && !confirmed) {
-				skip(position, position.mark(item.operation().key().scope(), null), previous);
+				position.identity().confirm();
+				this.skipped.report(position.mark(item.operation().key().scope(), null), previous);
 				confirmed = true;
 			}
 			item.setClaim(duplicate ? COMPLETED : ACQUIRED);

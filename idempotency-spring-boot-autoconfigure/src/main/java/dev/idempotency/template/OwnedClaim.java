@@ -13,6 +13,7 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
@@ -44,6 +45,8 @@ final class OwnedClaim {
 
 	private volatile State state = State.RUNNING;
 
+	private final long claimedAt;
+
 	private volatile long renewedAt;
 
 	private volatile boolean renewedAlone;
@@ -66,11 +69,12 @@ final class OwnedClaim {
 
 	private volatile int refusals;
 
-	OwnedClaim(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long renewedAt) {
+	OwnedClaim(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long claimedAt) {
 		this.operation = operation;
 		this.request = request;
 		this.execution = new ClaimedExecution(operation.key(), acquired);
-		this.renewedAt = renewedAt;
+		this.claimedAt = claimedAt;
+		this.renewedAt = claimedAt;
 	}
 
 	IdempotentOperation operation() {
@@ -126,8 +130,17 @@ final class OwnedClaim {
 		return now - this.renewedAt >= this.request.lease().toNanos() / divisor;
 	}
 
+	// Whether less than a fraction of the lease has passed since the claim.
+	boolean isYoungerThan(int divisor) {
+		return System.nanoTime() - this.claimedAt < this.request.lease().toNanos() / divisor;
+	}
+
 	byte @Nullable [] result() {
 		return this.result;
+	}
+
+	Completion completion() {
+		return new Completion(this.request, this.result);
 	}
 
 	void setResult(byte @Nullable [] result) {

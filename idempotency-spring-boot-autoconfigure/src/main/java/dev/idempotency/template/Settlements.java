@@ -26,7 +26,6 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -114,8 +113,8 @@ final class Settlements implements AutoCloseable {
 		claim.beginSettling(StoreCall.COMPLETE);
 		CompletionAndClaim answer;
 		try {
-			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(), () -> this.engine.store()
-				.completeAndClaim(new Completion(claim.request(), claim.result()), request));
+			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
+					() -> this.engine.store().completeAndClaim(claim.completion(), request));
 		}
 		catch (OperationBlockedException | Error ex) {
 			logger.debug("A completion is repeated without the claim of " + next, ex);
@@ -142,7 +141,7 @@ final class Settlements implements AutoCloseable {
 	// Record the failure of a handler. It is retried while the store is unavailable. A
 	// handler that has not failed, but needs a redelivery, uses no attempt.
 	void fail(Object subject, List<OwnedClaim> claims, Throwable error) {
-		if (!Invocation.isFailure(error)) {
+		if (!Outcomes.isFailure(error)) {
 			settle(StoreCall.RELEASE, subject, claims);
 			return;
 		}
@@ -230,21 +229,12 @@ final class Settlements implements AutoCloseable {
 	}
 
 	private List<Settlement> send(StoreCall call, List<OwnedClaim> claims) {
-		if (claims.size() == 1) {
-			OwnedClaim claim = claims.get(0);
-			return List.of(switch (call) {
-				case COMPLETE -> this.engine.store().complete(claim.request(), claim.result());
-				case FAIL -> this.engine.store().fail(claim.request(), claim.failure());
-				default -> this.engine.store().release(claim.request());
-			});
+		if (call == StoreCall.COMPLETE) {
+			return this.engine.store().completeAll(StoreCalls.each(claims, OwnedClaim::completion));
 		}
-		List<ClaimRequest> requests = claims.stream().map(OwnedClaim::request).toList();
-		return switch (call) {
-			case COMPLETE -> this.engine.store()
-				.completeAll(claims.stream().map((claim) -> new Completion(claim.request(), claim.result())).toList());
-			case FAIL -> this.engine.store().failAll(requests, claims.get(0).failure());
-			default -> this.engine.store().releaseAll(requests);
-		};
+		List<ClaimRequest> requests = StoreCalls.each(claims, OwnedClaim::request);
+		return (call == StoreCall.FAIL) ? this.engine.store().failAll(requests, claims.get(0).failure())
+				: this.engine.store().releaseAll(requests);
 	}
 
 	private void ended(OwnedClaim claim, Settlement settlement) {

@@ -155,6 +155,12 @@ final class StoreCalls {
 		return parts;
 	}
 
+	// Without a stream for a single record.
+	static <T, R> List<R> each(List<T> elements, Function<T, R> function) {
+		return (elements.size() == 1) ? List.of(function.apply(elements.get(0)))
+				: elements.stream().map(function).toList();
+	}
+
 	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
 		return inParts(keys, (part) -> call(call, subject, () -> action.apply(part)));
 	}

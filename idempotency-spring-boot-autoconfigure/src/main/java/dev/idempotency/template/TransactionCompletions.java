@@ -12,7 +12,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.ResourceHolderSupport;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-import dev.idempotency.OperationLostException;
 import dev.idempotency.TransactionResource;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.TransactionBoundary.Deferral;
@@ -32,10 +31,8 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 
 	private final List<PendingCompletion> pending = new ArrayList<>();
 
-	// Each prevents the commit, also if the caller has caught the exception.
-	private final List<OperationLostException> losses = new ArrayList<>();
-
-	private final Map<Object, Savepoint> savepoints = new IdentityHashMap<>();
+	// The number of completions at each savepoint.
+	private final Map<Object, Integer> savepoints = new IdentityHashMap<>();
 
 	private boolean returned;
 
@@ -76,12 +73,6 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 		this.pending.add(completion);
 	}
 
-	// Prevent the commit, also if the caller catches the exception: another owner
-	// has taken over an operation of this transaction.
-	void lost(OperationLostException loss) {
-		this.losses.add(loss);
-	}
-
 	@Override
 	public Claim.@Nullable Completed find(IdempotentOperation operation) {
 		return this.pending.stream()
@@ -93,28 +84,25 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 
 	@Override
 	public void savepoint(Object savepoint) {
-		this.savepoints.put(savepoint, new Savepoint(this.pending.size(), this.losses.size()));
+		this.savepoints.put(savepoint, this.pending.size());
 	}
 
 	// An unknown savepoint is older than the first completion.
 	@Override
 	public void savepointRollback(Object savepoint) {
-		Savepoint from = this.savepoints.getOrDefault(savepoint, new Savepoint(0, 0));
-		this.losses.subList(from.losses(), this.losses.size()).clear();
-		List<PendingCompletion> undone = this.pending.subList(from.pending(), this.pending.size());
+		List<PendingCompletion> undone = this.pending.subList(this.savepoints.getOrDefault(savepoint, 0),
+				this.pending.size());
 		end(List.copyOf(undone), false);
 		undone.clear();
 	}
 
+	// Also if the caller has caught the exception of an operation that is lost.
 	@Override
 	public void beforeCommit(boolean readOnly) {
 		for (OwnedClaim claim : claims(this.pending)) {
 			if (claim.execution().ownershipLost()) {
 				throw Settlements.logged(claim.lost());
 			}
-		}
-		if (!this.losses.isEmpty()) {
-			throw this.losses.get(0);
 		}
 	}
 
@@ -165,10 +153,6 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 			logger.error("The outcome of a transaction could not be recorded for " + completion + ". It is retried",
 					ex);
 		}
-	}
-
-	private record Savepoint(int pending, int losses) {
-
 	}
 
 }

@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
@@ -26,10 +28,11 @@ import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
- * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch: one statement
- * inserts the keys of the whole batch in the transaction of the handler, and at most one
- * adds the results. If a key has a record that is free, the transaction is rolled back,
- * and the keys are claimed in a new one.
+ * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch, or of a record
+ * as a batch of one: one statement inserts the keys of the whole batch in the transaction
+ * of the handler, and at most one adds the results. If a key has a record that is free,
+ * the transaction is rolled back, and the keys are claimed in a new one. Only a single
+ * operation may join a transaction of the caller, who rolls it back.
  * <p>
  * Claims of items that do not run, because an earlier item is blocked or because the
  * handler failed, are rolled back with their transaction. The other items are claimed in
@@ -43,7 +46,9 @@ final class TransactionalBatch<T> {
 	private static final String JOINED = "A batch cannot join a transaction, because it may have to roll it back. "
 			+ "Call it outside of the transaction, or use a propagation that begins a new one";
 
-	private final Engine engine;
+	private final TransactionalProtocol protocol;
+
+	private final StoreCalls calls;
 
 	private final TransactionalIdempotencyStore store;
 
@@ -66,15 +71,15 @@ final class TransactionalBatch<T> {
 	// The declined items that are recognized by their offsets.
 	private final List<Integer> declinedPositions = new ArrayList<>();
 
-	TransactionalBatch(Engine engine, TransactionalIdempotencyStore store, Transactions transactions, BatchRun<T> run,
-			TransactionBoundary boundary, OffsetClaims offsets) {
-		this.engine = engine;
-		this.store = store;
-		this.transactions = transactions;
+	TransactionalBatch(TransactionalProtocol protocol, BatchRun<T> run, TransactionBoundary boundary) {
+		this.protocol = protocol;
+		this.calls = protocol.engine().calls();
+		this.store = protocol.store();
+		this.transactions = protocol.transactions();
 		this.run = run;
 		this.plan = run.plan();
 		this.boundary = boundary;
-		this.offsets = offsets;
+		this.offsets = protocol.offsets();
 	}
 
 	void execute(boolean isProtected) {
@@ -100,9 +105,9 @@ final class TransactionalBatch<T> {
 		});
 		List<Integer> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
-			this.transactions.rollback(transaction, null);
+			this.transactions.rollbackOwn(transaction, null);
 			this.plan.unclaim();
-			return true;
+			return !due.isEmpty();
 		}
 		return run(due, transaction);
 	}
@@ -112,62 +117,81 @@ final class TransactionalBatch<T> {
 		Object subject = this.run.subject(this.plan.due());
 		if (unanswered.isEmpty()) {
 			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
-			Assert.state(transaction.isNewTransaction(), JOINED);
+			Assert.state(this.run.isSingle() || transaction.isNewTransaction(), JOINED);
 			return transaction;
 		}
-		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
-		if (!transaction.isNewTransaction()) {
-			this.engine.calls().releasePermission();
-			throw new IllegalStateException(JOINED);
-		}
 		List<Integer> positioned = new ArrayList<>();
+		// Most keys are new, but those with versions have records as a rule.
+		boolean insert = true;
 		for (int index : unanswered) {
 			IdempotentOperation operation = this.plan.item(index).operation();
+			insert &= operation.version() == null;
 			if (operation.position() != null) {
+				this.offsets.requireSupported();
 				positioned.add(index);
 			}
 			else {
 				this.requests.put(index, operation.newRequest());
 			}
 		}
+		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
+		boolean joined = !transaction.isNewTransaction();
+		if (joined && !this.run.isSingle()) {
+			this.calls.releasePermission();
+			throw new IllegalStateException(JOINED);
+		}
 		Object asked = this.run.subject(unanswered);
 		try {
-			if (!this.requests.isEmpty()) {
-				List<ClaimRequest> all = List.copyOf(this.requests.values());
-				// Keys with versions have records as a rule.
-				boolean known = all.stream().anyMatch((request) -> request.version() != null);
-				List<Claim> claims = known ? List.of()
-						: this.engine.calls()
-							.callEach(StoreCall.CLAIM, asked, all, this.store::insertAll)
-							.stream()
-							.flatMap(Optional::stream)
-							.toList();
-				if (claims.size() < all.size()) {
-					if (!known) {
-						this.transactions.rollback(transaction, null);
-						transaction = begin(asked);
-					}
-					claims = claimAll(all, asked);
-				}
-				int claim = 0;
-				for (int index : this.requests.keySet()) {
-					this.plan.item(index).setClaim(claims.get(claim++));
-				}
+			if (!claimRecords(asked, joined, insert && !joined)) {
+				// The rollback also restores the lock timeout of the transaction.
+				this.transactions.rollback(transaction, null);
+				transaction = begin(asked);
+				claimRecords(asked, false, false);
 			}
 			if (!positioned.isEmpty()) {
 				this.token = UUID.randomUUID();
-				this.offsets.claim(this.run, positioned, this.token);
+				this.offsets.claim(this.run, positioned, this.token, joined);
 			}
 			return transaction;
 		}
 		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
-			this.transactions.rollback(transaction, ex);
+			this.transactions.rollbackOwn(transaction, ex);
+			if (this.plan.items().size() == 1) {
+				throw ex;
+			}
 			return claimEach(positioned, asked);
 		}
 		catch (RuntimeException | Error ex) {
-			this.transactions.rollback(transaction, ex);
+			this.transactions.rollbackOwn(transaction, ex);
 			throw ex;
 		}
+	}
+
+	// Returns whether all keys are claimed or known.
+	private boolean claimRecords(Object asked, boolean joined, boolean insert) {
+		List<ClaimRequest> all = List.copyOf(this.requests.values());
+		List<Claim> claims = insert ? insertAll(all, asked) : claimAll(all, asked, joined);
+		if (claims.size() < all.size()) {
+			return false;
+		}
+		int position = 0;
+		for (int index : this.requests.keySet()) {
+			Item item = this.plan.item(index);
+			item.setClaim(claims.get(position++));
+			// In a joined transaction the completion itself may still be rolled back.
+			if (!joined && item.claim() instanceof Claim.Completed completed) {
+				this.protocol.engine().cache().add(item.operation(), completed.result());
+			}
+		}
+		return true;
+	}
+
+	private List<Claim> insertAll(List<ClaimRequest> requests, Object subject) {
+		List<Claim> claims = new ArrayList<>(requests.size());
+		for (Optional<Claim> claim : this.calls.callEach(StoreCall.CLAIM, subject, requests, this.store::insertAll)) {
+			claim.ifPresent(claims::add);
+		}
+		return claims;
 	}
 
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
@@ -177,17 +201,17 @@ final class TransactionalBatch<T> {
 		return this.transactions.orRollback(transaction, () -> {
 			this.requests.forEach((index, request) -> {
 				IdempotentOperation operation = this.plan.item(index).operation();
-				this.plan.claimOne(index, () -> this.engine.calls()
-					.call(StoreCall.CLAIM, operation, () -> this.store.claimInTransaction(request, true)));
+				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, operation,
+						() -> this.store.claimInTransaction(request, true)));
 			});
 			this.offsets.claimEach(this.run, positioned, this.token);
 			return transaction;
 		});
 	}
 
-	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject) {
-		return this.engine.calls()
-			.callEach(StoreCall.CLAIM, subject, requests, (part) -> this.store.claimAllInTransaction(part, false));
+	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject, boolean joined) {
+		return this.calls.callEach(StoreCall.CLAIM, subject, requests,
+				(part) -> this.store.claimAllInTransaction(part, joined));
 	}
 
 	private boolean isPositioned(int index) {
@@ -199,13 +223,15 @@ final class TransactionalBatch<T> {
 	}
 
 	private boolean run(List<Integer> due, TransactionStatus transaction) {
+		boolean joined = !transaction.isNewTransaction();
 		List<@Nullable T> values;
 		Map<Integer, Completion> completions;
 		boolean withoutEffect;
 		try {
 			values = this.run.run(due, this::execution);
 			completions = completions(due, values);
-			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary);
+			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary)
+					|| (!joined && values.get(0) instanceof Declined);
 			if (!withoutEffect) {
 				this.transactions.commit(transaction, this.run.subject(due), () -> store(due, completions));
 			}
@@ -213,7 +239,15 @@ final class TransactionalBatch<T> {
 		catch (Throwable ex) {
 			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
+			if (joined) {
+				settleAfterRollback(due, ex);
+				return handleFailure(due, ex, (failed) -> {
+				});
+			}
 			return failed(due, ex, inDoubt);
+		}
+		if (joined) {
+			settleAfterRollback(due, null);
 		}
 		if (withoutEffect) {
 			this.transactions.rollback(transaction, null);
@@ -221,10 +255,31 @@ final class TransactionalBatch<T> {
 				return false;
 			}
 		}
-		completions.forEach(
-				(index, completion) -> this.engine.cache().add(this.plan.item(index).operation(), completion.result()));
+		if (!joined) {
+			completions.forEach((index, completion) -> this.protocol.engine()
+				.cache()
+				.add(this.plan.item(index).operation(), completion.result()));
+		}
 		this.plan.done(due, values);
 		return false;
+	}
+
+	private void settleAfterRollback(List<Integer> due, @Nullable Throwable error) {
+		List<ClaimRequest> claims = List.copyOf(this.requests.values());
+		List<OffsetMark> marks = marks(due);
+		if (claims.isEmpty() && marks.isEmpty()) {
+			return;
+		}
+		Object subject = this.run.subject(due);
+		BooleanSupplier undo = () -> this.transactions.undo(subject, claims, marks, error);
+		this.protocol.settleAfterRollback(this.plan.item(due.get(0)).operation(), (inDoubt) -> {
+			if (error != null && Outcomes.isFailure(error)) {
+				noteFailures(subject, claims, marks, undo, error, inDoubt);
+			}
+			else if (!inDoubt) {
+				undo.getAsBoolean();
+			}
+		});
 	}
 
 	private @Nullable IdempotentExecution execution(int index) {
@@ -249,11 +304,20 @@ final class TransactionalBatch<T> {
 	}
 
 	private void store(List<Integer> due, Map<Integer, Completion> completions) {
-		List<Completion> withResult = completions.values().stream().filter((one) -> one.result() != null).toList();
-		this.engine.calls().callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
-			this.store.storeResults(part);
-			return List.of();
-		});
+		List<Completion> withResult = new ArrayList<>(completions.values());
+		withResult.removeIf((completion) -> completion.result() == null);
+		this.calls.callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, this::storeAll);
+	}
+
+	private List<Completion> storeAll(List<Completion> completions) {
+		byte[] first = completions.get(0).result();
+		if (completions.size() == 1 && first != null) {
+			this.store.storeResult(completions.get(0).claim(), first);
+		}
+		else {
+			this.store.storeResults(completions);
+		}
+		return completions;
 	}
 
 	// The handler requested a rollback of its writes and returned: the operations are
@@ -271,7 +335,7 @@ final class TransactionalBatch<T> {
 			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
 				if (!completions.isEmpty()) {
 					List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
-					List<Claim> claims = claimAll(claimed, subject);
+					List<Claim> claims = claimAll(claimed, subject, false);
 					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
 						throw Transactions.lost(false, subject, null);
 					}
@@ -291,11 +355,11 @@ final class TransactionalBatch<T> {
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
 		T declined = this.run.declined(due, error);
-		if (!inDoubt && (declined != null || !Invocation.isFailure(error))) {
+		if (!inDoubt && (declined != null || !Outcomes.isFailure(error))) {
 			undo(due, error);
 		}
 		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
-				: handleFailure(due, error, inDoubt);
+				: handleFailure(due, error, (failed) -> noteFailures(failed, due, error, inDoubt));
 	}
 
 	// The items before it run once more, because their writes were rolled back with its.
@@ -313,7 +377,7 @@ final class TransactionalBatch<T> {
 		return true;
 	}
 
-	private boolean handleFailure(List<Integer> due, Throwable error, boolean inDoubt) {
+	private boolean handleFailure(List<Integer> due, Throwable error, Consumer<List<Integer>> noting) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
@@ -330,8 +394,8 @@ final class TransactionalBatch<T> {
 			.filter((index) -> this.plan.item(index).isClaimed())
 			.toList();
 		try {
-			if (Invocation.isFailure(error)) {
-				noteFailures(failed, due, error, inDoubt);
+			if (Outcomes.isFailure(error)) {
+				noting.accept(failed);
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -351,13 +415,17 @@ final class TransactionalBatch<T> {
 			.filter((index) -> !isPositioned(index))
 			.map(this::request)
 			.toList();
-		List<OffsetMark> marks = marks(claimed);
-		this.transactions.failed(subject,
-				() -> this.transactions.noteFailure(subject, failed, error) && !this.offsets.isRaised(subject, marks),
-				() -> undo(due, error), error, inDoubt);
+		noteFailures(subject, failed, marks(claimed), () -> undo(due, error), error, inDoubt);
 		if (claimed.isEmpty() && !inDoubt) {
 			undo(due, error);
 		}
+	}
+
+	private void noteFailures(Object subject, List<ClaimRequest> failed, List<OffsetMark> marks, BooleanSupplier undo,
+			Throwable error, boolean inDoubt) {
+		this.transactions.failed(subject,
+				() -> this.transactions.noteFailure(subject, failed, error) && !this.offsets.isRaised(subject, marks),
+				undo, error, inDoubt);
 	}
 
 	private boolean undo(List<Integer> due, Throwable error) {

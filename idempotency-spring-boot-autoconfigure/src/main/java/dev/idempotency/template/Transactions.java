@@ -215,7 +215,7 @@ final class Transactions {
 	}
 
 	// A transaction of the caller is left to the caller.
-	void rollbackOwn(TransactionStatus transaction, Throwable cause) {
+	void rollbackOwn(TransactionStatus transaction, @Nullable Throwable cause) {
 		if (transaction.isNewTransaction()) {
 			rollback(transaction, cause);
 		}

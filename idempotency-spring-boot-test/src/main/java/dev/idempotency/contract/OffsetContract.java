@@ -85,12 +85,12 @@ interface OffsetContract extends TransactionContract {
 		List<OffsetMark> all = IntStream.range(0, 20)
 			.mapToObj((partition) -> new OffsetMark("scope", topic, new UUID(1, 2), partition, 10 + partition))
 			.toList();
-		List<Long> previous = commit(() -> marks().raiseAll(all));
+		List<Long> previous = commit(() -> marks().raiseAll(all, false));
 		assertThat(previous).hasSize(20);
 		assertThat(previous.get(3)).isEqualTo(4);
 		assertThat(previous.get(4)).isEqualTo(OffsetMarks.NONE);
-		assertThat(commit(() -> marks().raiseAll(all))).isEqualTo(all.stream().map(OffsetMark::offset).toList());
-		assertThat(marks().raiseAll(List.of())).isEmpty();
+		assertThat(commit(() -> marks().raiseAll(all, false))).isEqualTo(all.stream().map(OffsetMark::offset).toList());
+		assertThat(marks().raiseAll(List.of(), false)).isEmpty();
 	}
 
 	@Test

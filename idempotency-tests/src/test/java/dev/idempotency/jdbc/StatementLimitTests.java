@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -107,10 +108,10 @@ class StatementLimitTests {
 			other.setAutoCommit(false);
 			for (int round = 0; round < ROUNDS; round++) {
 				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-				assertThat(patient.insert(other, request)).isPresent();
+				assertThat(patient.insertAll(other, List.of(request)).get(0)).isPresent();
 				CompletableFuture<Void> commit = commitAfter(other, 0.038 + 0.01 * round / ROUNDS);
 				try {
-					assertThat(claims.insert(connection, request)).isEmpty();
+					assertThat(claims.insertAll(connection, List.of(request)).get(0)).isEmpty();
 					waited++;
 				}
 				catch (SQLException ex) {

@@ -3,9 +3,13 @@ package dev.idempotency.memory;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
@@ -15,10 +19,12 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
- * A correct store, as the delegate of a defective one.
+ * A correct store, as the delegate of a defective one. Its methods for several keys call
+ * those for one key.
  */
 class DelegatingStore implements IdempotencyStore {
 
@@ -39,6 +45,40 @@ class DelegatingStore implements IdempotencyStore {
 	@Override
 	public String name() {
 		return "defective";
+	}
+
+	@Override
+	public List<Claim> claimAll(List<ClaimRequest> requests) {
+		return requests.stream().map(this::claim).toList();
+	}
+
+	@Override
+	public List<Settlement> completeAll(List<Completion> completions) {
+		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
+	}
+
+	@Override
+	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+		return claims.stream().map((claim) -> fail(claim, failure)).toList();
+	}
+
+	@Override
+	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return claims.stream().map(this::release).toList();
+	}
+
+	@Override
+	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+		return claims.stream().map(this::renew).toList();
+	}
+
+	@Override
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		return keys.stream()
+			.distinct()
+			.map(this::find)
+			.flatMap(Optional::stream)
+			.collect(Collectors.toMap(IdempotencyRecord::key, Function.identity()));
 	}
 
 	@Override

@@ -14,12 +14,10 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for a store that implements only the methods without a default implementation.
@@ -33,8 +31,6 @@ class StoreDefaultsTests {
 			StoreDefaultsTests.class.getClassLoader(), new Class<?>[] { TransactionalIdempotencyStore.class },
 			this::call);
 
-	private boolean renewalFails;
-
 	private final TransactionTemplate transaction = new TransactionTemplate(
 			new JdbcTransactionManager(database.pool()));
 
@@ -43,9 +39,6 @@ class StoreDefaultsTests {
 	private final ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 
 	private Object call(Object proxy, Method method, Object[] arguments) throws Throwable {
-		if (this.renewalFails && method.getName().equals("renew")) {
-			throw new IllegalStateException(((ClaimRequest) arguments[0]).key().value());
-		}
 		try {
 			return method.isDefault() ? InvocationHandler.invokeDefault(proxy, method, arguments)
 					: method.invoke(database.store(), arguments);
@@ -70,9 +63,9 @@ class StoreDefaultsTests {
 	void keysAreClaimedAndTheirResultsStoredInATransaction() {
 		byte[] result = "result".getBytes(StandardCharsets.UTF_8);
 		this.transaction.executeWithoutResult((status) -> {
-			assertThat(this.store.claimAllInTransaction(List.of(this.first, this.second), false))
-				.containsExactly(new Claim.Acquired(1, 1), new Claim.Acquired(1, 1));
-			this.store.storeResults(List.of(new Completion(this.first, result), new Completion(this.second, null)));
+			assertThat(this.store.insert(this.first)).contains(new Claim.Acquired(1, 1));
+			assertThat(this.store.claimInTransaction(this.second, false)).isEqualTo(new Claim.Acquired(1, 1));
+			this.store.storeResult(this.first, result);
 			this.store.requireCommittable();
 		});
 		assertThat(this.store.claim(TestDatabase.request(this.first.key())))
@@ -90,28 +83,16 @@ class StoreDefaultsTests {
 	}
 
 	@Test
-	void leasedKeysAreClaimedAndSettledOneByOne() {
-		List<ClaimRequest> both = List.of(this.first, this.second);
-		assertThat(this.store.claimAll(both)).containsExactly(new Claim.Acquired(1, 1), new Claim.Acquired(1, 1));
-		assertThat(this.store.renewAll(both)).containsExactly(Settlement.SETTLED, Settlement.SETTLED);
-		assertThat(this.store.failAll(both, new Failure("type", null))).containsExactly(Settlement.SETTLED,
-				Settlement.SETTLED);
-		assertThat(state(this.second)).isEqualTo(State.FAILED);
-		this.store.claimAll(both);
-		assertThat(this.store.releaseAll(both)).containsExactly(Settlement.SETTLED, Settlement.SETTLED);
-		this.store.claimAll(both);
-		assertThat(this.store.completeAll(List.of(new Completion(this.first, null), new Completion(this.second, null))))
-			.containsExactly(Settlement.SETTLED, Settlement.SETTLED);
-		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
-		assertThat(state(this.second)).isEqualTo(State.COMPLETED);
-	}
-
-	@Test
-	void firstErrorOfARenewalIsReportedAfterAllLeases() {
-		this.renewalFails = true;
-		assertThatExceptionOfType(IllegalStateException.class)
-			.isThrownBy(() -> this.store.renewAll(List.of(this.first, this.second)))
-			.withMessage(this.first.key().value());
+	void oneKeyIsAListOfOne() {
+		assertThat(this.store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(this.store.renew(this.first)).isEqualTo(Settlement.SETTLED);
+		assertThat(this.store.fail(this.first, new Failure("type", null))).isEqualTo(Settlement.SETTLED);
+		assertThat(state(this.first)).isEqualTo(State.FAILED);
+		this.store.claim(this.first);
+		assertThat(this.store.release(this.first)).isEqualTo(Settlement.SETTLED);
+		this.store.claim(this.first);
+		assertThat(this.store.complete(this.first, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(this.store.find(this.first.key()).map(IdempotencyRecord::state)).contains(State.COMPLETED);
 	}
 
 }

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,7 +23,6 @@ import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.FailingThreads;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
-import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -138,9 +138,7 @@ class ThreadShortageTests {
 	@Tag("promise-2")
 	void asyncResultIsRecordedOnTheThreadOfTheHandlerWhenNoThreadCanBeStarted() {
 		ThreadFactory threads = new FailingThreads(1);
-		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
-				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()), threads,
-				new FailingThreads(1))) {
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, threads, new FailingThreads(1))) {
 			CompletableFuture<String> handler = new CompletableFuture<>();
 			CompletableFuture<IdempotentResult<String>> answer = settle(asynchronous, this.first, handler);
 			handler.complete("paid");
@@ -160,9 +158,7 @@ class ThreadShortageTests {
 		CompletableFuture<String> handler = new CompletableFuture<>();
 		AtomicBoolean cancelled = new AtomicBoolean();
 		this.store.before(StoreCall.FAIL, (claim) -> cancelled.set(handler.isCancelled()));
-		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements,
-				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()), threads,
-				threads)) {
+		try (AsyncSettlements asynchronous = new AsyncSettlements(this.settlements, threads, threads)) {
 			CompletableFuture<String> converted = Futures.convert(handler, (result, error) -> {
 				throw error;
 			});
@@ -174,7 +170,7 @@ class ThreadShortageTests {
 
 	private CompletableFuture<IdempotentResult<String>> settle(AsyncSettlements asynchronous, ClaimRequest request,
 			CompletableFuture<String> handler) {
-		return asynchronous.settle(handler, keep(request), new TextCodec());
+		return asynchronous.settle(handler, keep(request), (result) -> result.getBytes(StandardCharsets.UTF_8));
 	}
 
 }

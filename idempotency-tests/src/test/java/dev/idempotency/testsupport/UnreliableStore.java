@@ -1,6 +1,8 @@
 package dev.idempotency.testsupport;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -12,7 +14,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
-import org.jspecify.annotations.Nullable;
 import org.springframework.dao.DataAccessResourceFailureException;
 
 import dev.idempotency.IdempotencyKey;
@@ -267,19 +268,6 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Claim claim(ClaimRequest request) {
-		Claim claim = answer(StoreCall.CLAIM, store(StoreCall.CLAIM, request).claim(request));
-		this.afterClaim.accept(request);
-		return claim;
-	}
-
-	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		this.completions.add(claim.token());
-		return answer(StoreCall.COMPLETE, store(StoreCall.COMPLETE, claim).complete(claim, result));
-	}
-
-	@Override
 	public boolean supportsClaimAhead() {
 		return this.store.supportsClaimAhead();
 	}
@@ -297,7 +285,9 @@ public final class UnreliableStore implements IdempotencyStore {
 	public List<Claim> claimAll(List<ClaimRequest> requests) {
 		checkSize(requests);
 		requests.forEach((request) -> store(StoreCall.CLAIM, request));
-		return answer(StoreCall.CLAIM, this.store.claimAll(requests));
+		List<Claim> claims = answer(StoreCall.CLAIM, this.store.claimAll(requests));
+		requests.forEach((request) -> this.afterClaim.accept(request));
+		return claims;
 	}
 
 	@Override
@@ -309,15 +299,16 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return store(StoreCall.FAIL, claim).fail(claim, failure);
+	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
+		return claims.stream().map((claim) -> store(StoreCall.FAIL, claim).fail(claim, failure)).toList();
 	}
 
 	@Override
-	public Settlement release(ClaimRequest claim) {
-		return store(StoreCall.RELEASE, claim).release(claim);
+	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
+		return claims.stream().map((claim) -> store(StoreCall.RELEASE, claim).release(claim)).toList();
 	}
 
+	// Does not count as a batch of renewals.
 	@Override
 	public Settlement renew(ClaimRequest claim) {
 		return store(StoreCall.RENEW, claim).renew(claim);
@@ -334,11 +325,28 @@ public final class UnreliableStore implements IdempotencyStore {
 		this.renewals.add(claims.stream().map(ClaimRequest::key).toList());
 		this.renewers.add(Thread.currentThread());
 		if (this.oneByOne) {
-			return IdempotencyStore.super.renewAll(claims);
+			return renewEach(claims);
 		}
 		checkSize(claims);
 		claims.forEach((claim) -> store(StoreCall.RENEW, claim));
 		return this.store.renewAll(claims);
+	}
+
+	private List<Settlement> renewEach(List<ClaimRequest> claims) {
+		List<Settlement> answers = new ArrayList<>();
+		RuntimeException failure = null;
+		for (ClaimRequest claim : claims) {
+			try {
+				answers.add(renew(claim));
+			}
+			catch (RuntimeException ex) {
+				failure = (failure != null) ? failure : ex;
+			}
+		}
+		if (failure != null) {
+			throw failure;
+		}
+		return answers;
 	}
 
 	@Override
@@ -347,8 +355,8 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.store.find(key);
+	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+		return this.store.findAll(keys);
 	}
 
 	/**
