@@ -305,31 +305,22 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public void storeResult(ClaimRequest claim, byte[] result) {
-		storeResults(1, Name.STORE_RESULT,
-				Parameters.of("id", claim.key().id()).with("token", claim.token()).with("result", result));
-	}
-
-	private void storeResults(int results, Name statement, Parameters parameters) {
-		int stored = this.executor.inTransaction(this.timeout,
-				(connection) -> this.sql.get(statement).update(connection, parameters));
-		if (stored < results) {
-			throw new UnexpectedRollbackException(
-					"The transaction no longer contains the record of the key, because the handler has rolled back its "
-							+ "connection. Let the handler throw an exception or set the transaction to rollback-only");
-		}
-	}
-
-	@Override
 	public void storeResults(List<Completion> completions) {
 		List<Completion> stored = completions.stream().filter((completion) -> completion.result() != null).toList();
 		if (isTooLarge(stored)) {
 			storeResults(stored.subList(0, stored.size() / 2));
 			storeResults(stored.subList(stored.size() / 2, stored.size()));
+			return;
 		}
-		else if (!stored.isEmpty()) {
-			storeResults(stored.size(), Name.STORE_RESULTS,
-					Parameters.owned(claims(stored)).withBytes("result", stored, Completion::result));
+		boolean one = stored.size() == 1;
+		Parameters parameters = one ? Parameters.of(stored.get(0).claim()).with("result", stored.get(0).result())
+				: Parameters.owned(claims(stored)).withBytes("result", stored, Completion::result);
+		if (!stored.isEmpty() && this.executor.inTransaction(this.timeout,
+				(connection) -> this.sql.get(one ? Name.STORE_RESULT : Name.STORE_RESULTS)
+					.update(connection, parameters)) < stored.size()) {
+			throw new UnexpectedRollbackException(
+					"The transaction no longer contains the record of the key, because the handler has rolled back its "
+							+ "connection. Let the handler throw an exception or set the transaction to rollback-only");
 		}
 	}
 

@@ -60,8 +60,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final ClaimsAhead claimsAhead;
 
-	private final LeasedProtocol leased;
-
 	private final @Nullable TransactionalProtocol transactional;
 
 	private final IdempotencyAdmin admin;
@@ -88,7 +86,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.asynchronous = new AsyncSettlements(this.settlements, Threads.named("settlements"),
 				Threads.named("answers"));
 		this.claimsAhead = new ClaimsAhead(this.engine, this.settlements, Threads.named("ahead"));
-		this.leased = new LeasedProtocol(this.engine, this.settlements, this.asynchronous);
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol(this.engine, transactionalStore,
@@ -277,10 +274,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			boolean isProtected) {
 		try {
 			if (run.mode() != Mode.LEASED) {
-				transactional().execute(run, boundary, isProtected);
+				new TransactionalBatch<>(transactional(), run, boundary).execute(isProtected);
 			}
 			else {
-				leased().execute(run, boundary, ahead, isProtected);
+				leased(run, isProtected ? boundary : null, ahead).execute();
 			}
 			run.setUnprotected(!isProtected);
 		}
@@ -408,9 +405,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			Assert.state(!TransactionCompletions.isTransactionActive(),
 					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
 							+ "outside of the transaction, or after its commit");
-			TransactionCompletions.checkObservable();
 			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
-			return leased().executeAsync(run);
+			return leased(run, TransactionBoundary.DEFAULT, null).executeAsync();
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			if (!mayFailOpen || run.isStarted()) {
@@ -468,10 +464,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		return BatchRun.resultsOf(execute(run, boundary, null));
 	}
 
-	private LeasedProtocol leased() {
+	private <T> LeasedBatch<T> leased(BatchRun<T> run, @Nullable TransactionBoundary boundary,
+			@Nullable ClaimAhead ahead) {
 		Assert.state(this.leaseProblem == null, () -> "Leased mode is not possible: " + this.leaseProblem
 				+ ". Use transactional mode or another store");
-		return this.leased;
+		return new LeasedBatch<>(this.engine, this.settlements, this.asynchronous, run, boundary, ahead);
 	}
 
 	private TransactionalProtocol transactional() {

@@ -32,9 +32,11 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  * <li>release the claims of items that must not run yet, because an earlier item of their
  * lane is blocked;</li>
  * <li>run the handler with the others, while their leases are renewed;</li>
- * <li>complete them, except those whose completion the handler defers. If the handler
- * failed at one item, complete those before it, fail that one and release the others. If
- * the failed item is unknown, fail all of them.</li>
+ * <li>complete them with their owner tokens: at once, when an asynchronous handler has
+ * ended, when the transaction of the caller has ended, or when the handler no longer
+ * defers them. {@link ClaimAhead} may claim the key of the next operation with the
+ * completion. If the handler failed at one item, complete those before it, fail that one
+ * and release the others. If the failed item is unknown, fail all of them.</li>
  * </ol>
  *
  * @param <T> the type of the result of an item
@@ -43,16 +45,19 @@ final class LeasedBatch<T> {
 
 	private static final Log logger = LogFactory.getLog(LeasedBatch.class);
 
-	private final LeasedProtocol protocol;
-
 	private final Engine engine;
 
 	private final Settlements settlements;
+
+	private final AsyncSettlements asynchronous;
 
 	private final BatchRun<T> run;
 
 	private final BatchPlan<T> plan;
 
+	private final boolean isProtected;
+
+	// The transaction of the caller, unless the boundary has another receiver.
 	private final @Nullable Deferral deferral;
 
 	// Its transaction is rolled back unless all items can be run, and succeed.
@@ -63,23 +68,36 @@ final class LeasedBatch<T> {
 	// By the index of their item.
 	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
 
-	LeasedBatch(LeasedProtocol protocol, BatchRun<T> run, @Nullable Deferral deferral, boolean allOrNothing,
-			@Nullable ClaimAhead ahead) {
-		this.protocol = protocol;
-		this.engine = protocol.engine();
-		this.settlements = protocol.settlements();
+	// Without a boundary, the handler runs without protection.
+	LeasedBatch(Engine engine, Settlements settlements, AsyncSettlements asynchronous, BatchRun<T> run,
+			@Nullable TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
+		this.engine = engine;
+		this.settlements = settlements;
+		this.asynchronous = asynchronous;
 		this.run = run;
 		this.plan = run.plan();
-		this.deferral = deferral;
-		this.allOrNothing = allOrNothing;
+		this.isProtected = boundary != null;
+		this.allOrNothing = boundary != null && boundary.deferral() != null;
+		this.deferral = (boundary != null) ? deferral(boundary) : null;
 		this.ahead = ahead;
 	}
 
-	void execute(boolean isProtected) {
+	private @Nullable Deferral deferral(TransactionBoundary boundary) {
+		if (boundary.deferral() != null) {
+			return boundary.deferral();
+		}
+		TransactionCompletions.checkObservable();
+		return TransactionCompletions.current(this.asynchronous);
+	}
+
+	void execute() {
+		if (this.isProtected) {
+			this.run.replayFrom(this::known);
+		}
 		try {
 			boolean again = true;
 			while (again) {
-				again = executeOnce(isProtected);
+				again = executeOnce();
 			}
 		}
 		finally {
@@ -87,6 +105,13 @@ final class LeasedBatch<T> {
 		}
 	}
 
+	private Claim.@Nullable Completed known(int index, IdempotentOperation operation) {
+		Claim.Completed known = (this.deferral != null) ? this.deferral.find(operation) : null;
+		return (known != null) ? known : this.run.handler().known(index, operation);
+	}
+
+	// Returns null if the operation is blocked or rejected, or if its handler has failed
+	// before it returned a stage.
 	@Nullable CompletableFuture<IdempotentResult<T>> executeAsync() {
 		try {
 			claim();
@@ -113,16 +138,16 @@ final class LeasedBatch<T> {
 			failed(due, ex);
 			return null;
 		}
-		CompletableFuture<IdempotentResult<T>> future = this.protocol.asynchronous()
-			.settle(stage, claim, (value) -> this.run.write(due.get(0), value));
+		CompletableFuture<IdempotentResult<T>> future = this.asynchronous.settle(stage, claim,
+				(value) -> this.run.write(due.get(0), value));
 		this.owned.clear();
 		return future;
 	}
 
 	// Returns whether more is to be run, such as a lower version of a key because the
 	// highest one of the batch was rejected or has failed.
-	private boolean executeOnce(boolean isProtected) {
-		if (isProtected) {
+	private boolean executeOnce() {
+		if (this.isProtected) {
 			claim();
 		}
 		this.plan.decide();
@@ -134,7 +159,7 @@ final class LeasedBatch<T> {
 		}
 		List<Integer> surplus = this.plan.surplus();
 		release(surplus);
-		if (isProtected && !this.plan.unanswered().isEmpty()) {
+		if (this.isProtected && !this.plan.unanswered().isEmpty()) {
 			surplus.stream().map(this.owned::remove).filter(Objects::nonNull).forEach(this.settlements::leave);
 			return true;
 		}
@@ -143,7 +168,7 @@ final class LeasedBatch<T> {
 			return false;
 		}
 		run(due);
-		if (this.allOrNothing || (isProtected && this.plan.unanswered().isEmpty())) {
+		if (this.allOrNothing || (this.isProtected && this.plan.unanswered().isEmpty())) {
 			return false;
 		}
 		leave();

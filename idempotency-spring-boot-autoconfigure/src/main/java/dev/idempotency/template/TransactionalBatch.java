@@ -83,6 +83,13 @@ final class TransactionalBatch<T> {
 	}
 
 	void execute(boolean isProtected) {
+		if (isProtected) {
+			// A claim in an earlier transaction of the caller may have to be undone
+			// first.
+			for (int index : this.plan.unanswered()) {
+				this.protocol.settlements().awaitQueued(this.plan.item(index).operation().key());
+			}
+		}
 		do {
 			this.plan.decide();
 		}
@@ -306,18 +313,10 @@ final class TransactionalBatch<T> {
 	private void store(List<Integer> due, Map<Integer, Completion> completions) {
 		List<Completion> withResult = new ArrayList<>(completions.values());
 		withResult.removeIf((completion) -> completion.result() == null);
-		this.calls.callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, this::storeAll);
-	}
-
-	private List<Completion> storeAll(List<Completion> completions) {
-		byte[] first = completions.get(0).result();
-		if (completions.size() == 1 && first != null) {
-			this.store.storeResult(completions.get(0).claim(), first);
-		}
-		else {
-			this.store.storeResults(completions);
-		}
-		return completions;
+		this.calls.callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
+			this.store.storeResults(part);
+			return part;
+		});
 	}
 
 	// The handler requested a rollback of its writes and returned: the operations are

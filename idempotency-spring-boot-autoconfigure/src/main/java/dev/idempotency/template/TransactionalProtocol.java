@@ -41,17 +41,6 @@ record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store,
 
 	private static final Log logger = LogFactory.getLog(TransactionalProtocol.class);
 
-	<T> void execute(BatchRun<T> run, TransactionBoundary boundary, boolean isProtected) {
-		if (isProtected) {
-			// A claim in an earlier transaction of the caller may have to be undone
-			// first.
-			for (int index : run.plan().unanswered()) {
-				this.settlements.awaitQueued(run.plan().item(index).operation().key());
-			}
-		}
-		new TransactionalBatch<>(this, run, boundary).execute(isProtected);
-	}
-
 	// Note the failure of an operation or, if only the caller failed, undo a completion
 	// that the handler has committed itself. The transaction of the caller still holds
 	// its connection and its lock on the record, also in afterCompletion. This thread

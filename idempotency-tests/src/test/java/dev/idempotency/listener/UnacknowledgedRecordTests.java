@@ -34,6 +34,7 @@ import org.springframework.util.backoff.FixedBackOff;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
@@ -266,6 +267,24 @@ class UnacknowledgedRecordTests {
 		assertThat(listeners.runs("batch-held")).containsExactly("a b", "x");
 	}
 
+	// The method was called for the other partition, and could not acknowledge.
+	@Test
+	@Tag("promise-8")
+	void partitionOfDuplicatesIsCommittedWhileTheMethodIsBlockedAtAnother() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.complete("batch-nested", "x", null);
+		app.send("batch-nested", "x", "b");
+		app.start("batch-nested");
+		await().atMost(PATIENCE)
+			.untilAsserted(
+					() -> assertThat(Kafka.committed(app.name("batch-nested"), app.name("batch-nested"), 0)).isOne());
+		assertThat(app.lag("batch-nested")).isOne();
+		listeners.free = true;
+		app.awaitDone("batch-nested");
+		assertThat(listeners.runs("batch-nested")).containsOnly("b");
+	}
+
 	// The record a is acknowledged after c, so c must not be blocked by the copy of a.
 	@Test
 	@Tag("promise-2")
@@ -468,6 +487,8 @@ class UnacknowledgedRecordTests {
 
 		private final JdbcTemplate jdbc;
 
+		volatile boolean free;
+
 		Listeners(JdbcTemplate jdbc) {
 			this.jdbc = jdbc;
 			jdbc.execute("CREATE TABLE IF NOT EXISTS effect (number serial, name text, value text)");
@@ -604,6 +625,16 @@ class UnacknowledgedRecordTests {
 		@KafkaListener(id = "${prefix}-batch-held", topics = "${prefix}-batch-held", batch = "true")
 		void batchHeld(List<String> values, Acknowledgment acknowledgment) {
 			later("batch-held", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-batch-nested")
+		@KafkaListener(id = "${prefix}-batch-nested", topics = "${prefix}-batch-nested", batch = "true")
+		void batchNested(List<String> values, Acknowledgment acknowledgment) {
+			runs("batch-nested").add(String.join(" ", values));
+			if (!this.free) {
+				throw new OperationInProgressException("nested", Duration.ofMillis(50));
+			}
+			acknowledgment.acknowledge();
 		}
 
 		@Idempotent(scope = "${prefix}-batch-copies")

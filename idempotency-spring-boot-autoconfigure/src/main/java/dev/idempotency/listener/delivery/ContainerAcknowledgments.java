@@ -96,13 +96,10 @@ public final class ContainerAcknowledgments {
 
 	// Complete records and the unacknowledged records before them, because their
 	// offsets are committed without an acknowledgment.
-	boolean complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
-		if (this.unacknowledged.isEmpty()) {
-			return true;
+	void complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
+		if (!this.unacknowledged.isEmpty()) {
+			complete(locked(() -> startCompleting(upTo(last(covered)))));
 		}
-		Map<TopicPartition, Long> last = last(covered);
-		complete(locked(() -> startCompleting(upTo(last))));
-		return locked(() -> upTo(last).isEmpty());
 	}
 
 	// Acknowledge records when the completions that their acknowledgment covers are

@@ -309,16 +309,16 @@ public final class Delivery {
 
 	// Complete records whose offsets are committed without an acknowledgment,
 	// although an earlier record of their partition may not be acknowledged.
-	public boolean complete(List<? extends ConsumerRecord<?, ?>> covered) {
-		return this.acknowledgments.complete(covered);
+	public void complete(List<? extends ConsumerRecord<?, ?>> covered) {
+		this.acknowledgments.complete(covered);
 	}
 
 	public boolean isUnacknowledged() {
 		return this.delegate != null && !this.acknowledged;
 	}
 
-	public boolean isBehindUnacknowledged() {
-		return this.acknowledgments.isBehindUnacknowledged(this.delivered);
+	public boolean isBehindUnacknowledged(List<? extends ConsumerRecord<?, ?>> covered) {
+		return this.acknowledgments.isBehindUnacknowledged(covered);
 	}
 
 	public void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {

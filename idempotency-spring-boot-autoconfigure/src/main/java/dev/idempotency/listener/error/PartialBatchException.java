@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.Consumer;
@@ -30,7 +31,7 @@ public final class PartialBatchException extends RuntimeException {
 
 	private final transient Map<TopicPartition, BlockedRecord> blocked = new LinkedHashMap<>();
 
-	private final boolean committable;
+	private final transient Set<TopicPartition> committable;
 
 	/**
 	 * Create the exception of a batch.
@@ -38,10 +39,11 @@ public final class PartialBatchException extends RuntimeException {
 	 * @param records the records of the batch
 	 * @param processed whether the record at an index is processed
 	 * @param blocked the reasons of the blocked records by their index
-	 * @param committable whether the offsets of the processed records may be committed
+	 * @param committable the partitions whose offsets of processed records may be
+	 * committed
 	 */
 	public PartialBatchException(OperationBlockedException cause, List<? extends ConsumerRecord<?, ?>> records,
-			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, boolean committable) {
+			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, Set<TopicPartition> committable) {
 		super(cause.getMessage(), cause, false, false);
 		this.committable = committable;
 		for (int i = 0; i < records.size(); i++) {
@@ -63,11 +65,10 @@ public final class PartialBatchException extends RuntimeException {
 	// Return the positions behind the processed records.
 	Map<TopicPartition, Long> committable(ConsumerRecords<?, ?> batch) {
 		Map<TopicPartition, Long> next = new HashMap<>();
-		if (this.committable) {
-			for (ConsumerRecord<?, ?> record : batch) {
-				if (isProcessed(record)) {
-					next.put(Coordinates.partition(record), record.offset() + 1);
-				}
+		for (ConsumerRecord<?, ?> record : batch) {
+			TopicPartition partition = Coordinates.partition(record);
+			if (this.committable.contains(partition) && isProcessed(record)) {
+				next.put(partition, record.offset() + 1);
 			}
 		}
 		return next;

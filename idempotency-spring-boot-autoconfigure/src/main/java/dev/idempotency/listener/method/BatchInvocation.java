@@ -3,18 +3,21 @@ package dev.idempotency.listener.method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.KafkaException;
@@ -230,7 +233,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 	}
 
 	private RuntimeException partial(BatchResult<Object> result) {
-		boolean committable = isCommittable(result);
+		Set<TopicPartition> committable = committable(result);
 		if (this.acknowledgment != null) {
 			this.acknowledgment.partiallyCompleted();
 		}
@@ -253,16 +256,26 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return (operation != null) ? operation.key() : null;
 	}
 
-	private boolean isCommittable(BatchResult<Object> result) {
-		if (this.acknowledgment == null) {
-			return !this.delivery.isBehindUnacknowledged();
+	// A partition in which the method has received records waits for the acknowledgment.
+	private Set<TopicPartition> committable(BatchResult<Object> result) {
+		boolean acknowledged = this.acknowledgment != null && this.acknowledgment.isAcknowledged();
+		Set<TopicPartition> waiting = new HashSet<>();
+		Map<TopicPartition, List<ConsumerRecord<?, ?>>> processed = new HashMap<>();
+		for (int i = 0; i < result.results().size(); i++) {
+			ConsumerRecord<?, ?> record = this.delivery.records().get(i);
+			if (result.results().get(i) != null) {
+				processed.computeIfAbsent(Coordinates.partition(record), (any) -> new ArrayList<>()).add(record);
+			}
+			if (!acknowledged && this.acknowledgment != null && hasReturned(i)) {
+				waiting.add(Coordinates.partition(record));
+			}
 		}
-		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		return this.acknowledgment.isAcknowledged()
-				&& this.delivery.complete(IntStream.range(0, result.results().size())
-					.filter((index) -> result.results().get(index) != null)
-					.mapToObj(records::get)
-					.toList());
+		if (acknowledged) {
+			this.delivery.complete(processed.values().stream().flatMap(List::stream).toList());
+		}
+		processed.keySet().removeAll(waiting);
+		processed.values().removeIf(this.delivery::isBehindUnacknowledged);
+		return processed.keySet();
 	}
 
 	private Throwable failed(Throwable failure, int index, boolean transactional) {
