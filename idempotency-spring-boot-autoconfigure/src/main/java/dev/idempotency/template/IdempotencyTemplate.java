@@ -60,7 +60,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private final ClaimsAhead claimsAhead;
 
-	private final @Nullable TransactionalProtocol transactional;
+	private final TransactionalProtocol.@Nullable Parts transactional;
 
 	private final IdempotencyAdmin admin;
 
@@ -88,11 +88,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.claimsAhead = new ClaimsAhead(this.engine, this.settlements, Threads.named("ahead"));
 		PlatformTransactionManager manager = settings.transactionManager();
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
-				? new TransactionalProtocol(this.engine, transactionalStore,
-						new Transactions(this.engine, transactionalStore, manager),
+				? new TransactionalProtocol.Parts(this.engine, transactionalStore,
+						new Transactions(this.engine, transactionalStore, manager, this.asynchronous),
 						new OffsetClaims(transactionalStore.offsetMarks().orElse(null), this.engine.calls(),
 								new SkippedOffsets()),
-						this.settlements, this.asynchronous)
+						this.settlements)
 				: null;
 		this.admin = new IdempotencyAdmin(this.engine, this.settlements);
 	}
@@ -274,7 +274,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			boolean isProtected) {
 		try {
 			if (run.mode() != Mode.LEASED) {
-				new TransactionalBatch<>(transactional(), run, boundary).execute(isProtected);
+				new TransactionalProtocol<>(transactional(), run, boundary).execute(isProtected);
 			}
 			else {
 				leased(run, isProtected ? boundary : null, ahead).execute();
@@ -464,14 +464,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		return BatchRun.resultsOf(execute(run, boundary, null));
 	}
 
-	private <T> LeasedBatch<T> leased(BatchRun<T> run, @Nullable TransactionBoundary boundary,
+	private <T> LeasedProtocol<T> leased(BatchRun<T> run, @Nullable TransactionBoundary boundary,
 			@Nullable ClaimAhead ahead) {
 		Assert.state(this.leaseProblem == null, () -> "Leased mode is not possible: " + this.leaseProblem
 				+ ". Use transactional mode or another store");
-		return new LeasedBatch<>(this.engine, this.settlements, this.asynchronous, run, boundary, ahead);
+		return new LeasedProtocol<>(this.engine, this.settlements, this.asynchronous, run, boundary, ahead);
 	}
 
-	private TransactionalProtocol transactional() {
+	private TransactionalProtocol.Parts transactional() {
 		Assert.state(this.transactional != null,
 				"The store cannot join a transaction. Use leased mode, or configure a transaction manager for the template");
 		return this.transactional;

@@ -1,88 +1,462 @@
 package dev.idempotency.template;
 
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
-import org.springframework.transaction.support.TransactionSynchronization;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
+import org.jspecify.annotations.Nullable;
+import org.springframework.transaction.TransactionStatus;
+import org.springframework.util.Assert;
 
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.BatchPlan.Item;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
- * The protocol of {@link Mode#TRANSACTIONAL}:
+ * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch, or of a record
+ * as a batch of one:
  * <ol>
- * <li>begin a transaction, and insert the records with one statement. The row lock makes
- * a concurrent duplicate wait;</li>
+ * <li>begin a transaction, and insert the records of the whole batch with one statement.
+ * The row locks make concurrent duplicates wait. Only a single operation may join a
+ * transaction of the caller, who rolls it back;</li>
  * <li>if a record exists, roll back, begin a new transaction, and take the record over or
  * replay its result;</li>
- * <li>run the handler, add its results, commit: the records and the handler's writes are
- * stored together or not at all;</li>
+ * <li>run the handler, add its results with one statement at most, commit: the records
+ * and the handler's writes are stored together or not at all;</li>
  * <li>if the handler or the commit failed, roll back and note the failure in a separate
  * transaction. If that fails too, the database is down, and the record is redelivered. If
  * the record is found completed, the commit had succeeded, or the handler has committed
  * the transaction itself: then the completion is undone.</li>
  * </ol>
- * {@link TransactionalBatch} is one delivery. An operation that is recognized by its
+ * Claims of items that do not run, because an earlier item is blocked or because the
+ * handler failed, are rolled back with their transaction. The other items are claimed in
+ * a new one. When the handler names the item at which it failed, the items before it run
+ * once more, without that item, and are committed. An operation that is recognized by its
  * offset has a mark instead of a record, see {@link OffsetClaims}.
  *
- * @param engine the parts of the template
- * @param store the store
- * @param transactions begins and ends transactions
- * @param offsets the claims of operations with offsets
- * @param settlements settles claims of leased mode
- * @param asynchronous settles after the transaction of the caller
+ * @param <T> the type of the result of an item
  */
-record TransactionalProtocol(Engine engine, TransactionalIdempotencyStore store, Transactions transactions,
-		OffsetClaims offsets, Settlements settlements, AsyncSettlements asynchronous) {
+final class TransactionalProtocol<T> {
 
-	private static final Log logger = LogFactory.getLog(TransactionalProtocol.class);
+	private static final String JOINED = "A batch cannot join a transaction, because it may have to roll it back. "
+			+ "Call it outside of the transaction, or use a propagation that begins a new one";
 
-	// Note the failure of an operation or, if only the caller failed, undo a completion
-	// that the handler has committed itself. The transaction of the caller still holds
-	// its connection and its lock on the record, also in afterCompletion. This thread
-	// would wait for a second connection, and with a pool of one connection forever. The
-	// settlement is told whether the outcome of the commit is unknown.
-	void settleAfterRollback(IdempotentOperation operation, Consumer<Boolean> settlement) {
-		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
-			return;
+	private final Parts parts;
+
+	private final StoreCalls calls;
+
+	private final TransactionalIdempotencyStore store;
+
+	private final Transactions transactions;
+
+	private final BatchRun<T> run;
+
+	private final BatchPlan<T> plan;
+
+	private final TransactionBoundary boundary;
+
+	private final OffsetClaims offsets;
+
+	// The requests of the current transaction, by the index of their item.
+	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+
+	// That of the marks which the current transaction has raised.
+	private UUID token = UUID.randomUUID();
+
+	// The declined items that are recognized by their offsets.
+	private final List<Integer> declinedPositions = new ArrayList<>();
+
+	TransactionalProtocol(Parts parts, BatchRun<T> run, TransactionBoundary boundary) {
+		this.parts = parts;
+		this.calls = parts.engine().calls();
+		this.store = parts.store();
+		this.transactions = parts.transactions();
+		this.run = run;
+		this.plan = run.plan();
+		this.boundary = boundary;
+		this.offsets = parts.offsets();
+	}
+
+	void execute(boolean isProtected) {
+		if (isProtected) {
+			// A claim in an earlier transaction of the caller may have to be undone
+			// first.
+			for (int index : this.plan.unanswered()) {
+				this.parts.settlements().awaitQueued(this.plan.item(index).operation().key());
+			}
 		}
-		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+		do {
+			this.plan.decide();
+		}
+		while (!this.plan.due().isEmpty() && executeOnce(isProtected));
+		completeDeclinedPositions();
+	}
 
-			private boolean inDoubt;
+	// The mark must not pass the items before a declined one, which run after it.
+	private void completeDeclinedPositions() {
+		List<Integer> completed = this.declinedPositions.stream().filter(this.plan::isDoneInLane).toList();
+		completeWithoutEffect(completed, Map.of(), completed);
+	}
 
-			@Override
-			public void beforeCommit(boolean readOnly) {
-				this.inDoubt = true;
+	// Returns whether a further transaction is needed.
+	private boolean executeOnce(boolean isProtected) {
+		TransactionStatus transaction = claim(isProtected ? this.plan.unanswered() : List.of());
+		this.transactions.orRollback(transaction, () -> {
+			this.plan.decide();
+			return transaction;
+		});
+		List<Integer> due = this.plan.due();
+		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
+			this.transactions.rollbackOwn(transaction, null);
+			this.plan.unclaim();
+			return !due.isEmpty();
+		}
+		return run(due, transaction);
+	}
+
+	private TransactionStatus claim(List<Integer> unanswered) {
+		this.requests.clear();
+		Object subject = this.run.subject(this.plan.due());
+		if (unanswered.isEmpty()) {
+			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
+			Assert.state(this.run.isSingle() || transaction.isNewTransaction(), JOINED);
+			return transaction;
+		}
+		List<Integer> positioned = new ArrayList<>();
+		// Most keys are new, but those with versions have records as a rule.
+		boolean insert = true;
+		for (int index : unanswered) {
+			IdempotentOperation operation = this.plan.item(index).operation();
+			insert &= operation.version() == null;
+			if (operation.position() != null) {
+				this.offsets.requireSupported();
+				positioned.add(index);
 			}
-
-			@Override
-			public void afterCompletion(int status) {
-				if (status == STATUS_ROLLED_BACK) {
-					// The next execution looks there before it waits for the settlement.
-					TransactionalProtocol.this.engine.cache().removeAll(List.of(operation.key()));
-					TransactionalProtocol.this.asynchronous.settle(List.of(operation), false,
-							() -> settleEarlier(operation, settlement, this.inDoubt));
-				}
+			else {
+				this.requests.put(index, operation.newRequest());
 			}
+		}
+		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
+		boolean joined = !transaction.isNewTransaction();
+		if (joined && !this.run.isSingle()) {
+			this.calls.releasePermission();
+			throw new IllegalStateException(JOINED);
+		}
+		Object asked = this.run.subject(unanswered);
+		try {
+			if (!claimRecords(asked, joined, insert && !joined)) {
+				// The rollback also restores the lock timeout of the transaction.
+				this.transactions.rollback(transaction, null);
+				transaction = begin(asked);
+				claimRecords(asked, false, false);
+			}
+			if (!positioned.isEmpty()) {
+				this.token = UUID.randomUUID();
+				this.offsets.claim(this.run, positioned, this.token, joined);
+			}
+			return transaction;
+		}
+		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
+			this.transactions.rollbackOwn(transaction, ex);
+			if (this.plan.items().size() == 1) {
+				throw ex;
+			}
+			return claimEach(positioned, asked);
+		}
+		catch (RuntimeException | Error ex) {
+			this.transactions.rollbackOwn(transaction, ex);
+			throw ex;
+		}
+	}
 
+	// Returns whether all keys are claimed or known.
+	private boolean claimRecords(Object asked, boolean joined, boolean insert) {
+		List<ClaimRequest> all = List.copyOf(this.requests.values());
+		List<Claim> claims = insert ? insertAll(all, asked) : claimAll(all, asked, joined);
+		if (claims.size() < all.size()) {
+			return false;
+		}
+		int position = 0;
+		for (int index : this.requests.keySet()) {
+			Item item = this.plan.item(index);
+			item.setClaim(claims.get(position++));
+			// In a joined transaction the completion itself may still be rolled back.
+			if (!joined && item.claim() instanceof Claim.Completed completed) {
+				this.parts.engine().cache().add(item.operation(), completed.result());
+			}
+		}
+		return true;
+	}
+
+	private List<Claim> insertAll(List<ClaimRequest> requests, Object subject) {
+		List<Claim> claims = new ArrayList<>(requests.size());
+		for (Optional<Claim> claim : this.calls.callEach(StoreCall.CLAIM, subject, requests, this.store::insertAll)) {
+			claim.ifPresent(claims::add);
+		}
+		return claims;
+	}
+
+	// A concurrent transaction locks one of the keys, or the store refuses one, and the
+	// store does not name it. Only that item and the later ones of its lane are blocked.
+	private TransactionStatus claimEach(List<Integer> positioned, Object asked) {
+		TransactionStatus transaction = begin(asked);
+		return this.transactions.orRollback(transaction, () -> {
+			this.requests.forEach((index, request) -> {
+				IdempotentOperation operation = this.plan.item(index).operation();
+				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, operation,
+						() -> this.store.claimInTransaction(request, true)));
+			});
+			this.offsets.claimEach(this.run, positioned, this.token);
+			return transaction;
 		});
 	}
 
-	// It is dropped if the store is unavailable, or if it arrives after the next
-	// execution.
-	private void settleEarlier(IdempotentOperation operation, Consumer<Boolean> settlement, boolean inDoubt) {
+	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject, boolean joined) {
+		return this.calls.callEach(StoreCall.CLAIM, subject, requests,
+				(part) -> this.store.claimAllInTransaction(part, joined));
+	}
+
+	private boolean isPositioned(int index) {
+		return this.plan.item(index).isClaimed() && this.plan.item(index).operation().position() != null;
+	}
+
+	private TransactionStatus begin(Object subject) {
+		return this.transactions.begin(subject, this.boundary.definition());
+	}
+
+	private boolean run(List<Integer> due, TransactionStatus transaction) {
+		boolean joined = !transaction.isNewTransaction();
+		List<@Nullable T> values;
+		Map<Integer, Completion> completions;
+		boolean withoutEffect;
 		try {
-			if (this.engine.calls().isPermitted()) {
-				settlement.accept(inDoubt);
+			values = this.run.run(due, this::execution);
+			completions = completions(due, values);
+			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary)
+					|| (!joined && values.get(0) instanceof Declined);
+			if (!withoutEffect) {
+				this.transactions.commit(transaction, this.run.subject(due), () -> store(due, completions));
+			}
+		}
+		catch (Throwable ex) {
+			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
+			this.transactions.rollback(transaction, ex);
+			if (joined) {
+				settleAfterRollback(due, ex);
+				return handleFailure(due, ex, (failed) -> {
+				});
+			}
+			return failed(due, ex, inDoubt);
+		}
+		if (joined) {
+			settleAfterRollback(due, null);
+		}
+		if (withoutEffect) {
+			this.transactions.rollback(transaction, null);
+			if (!completeWithoutEffect(due, completions, due)) {
+				return false;
+			}
+		}
+		if (!joined) {
+			completions.forEach((index, completion) -> this.parts.engine()
+				.cache()
+				.add(this.plan.item(index).operation(), completion.result()));
+		}
+		this.plan.done(due, values);
+		return false;
+	}
+
+	private void settleAfterRollback(List<Integer> due, @Nullable Throwable error) {
+		List<ClaimRequest> claims = List.copyOf(this.requests.values());
+		List<OffsetMark> marks = marks(due);
+		if (claims.isEmpty() && marks.isEmpty()) {
+			return;
+		}
+		Object subject = this.run.subject(due);
+		BooleanSupplier undo = () -> this.transactions.undo(subject, claims, marks, error);
+		this.transactions.settleAfterRollback(this.plan.item(due.get(0)).operation(), (inDoubt) -> {
+			if (error != null && Outcomes.isFailure(error)) {
+				noteFailures(subject, claims, marks, undo, error, inDoubt);
+			}
+			else if (!inDoubt) {
+				undo.getAsBoolean();
+			}
+		});
+	}
+
+	private @Nullable IdempotentExecution execution(int index) {
+		Item item = this.plan.item(index);
+		return (item.claim() instanceof Claim.Acquired acquired)
+				? new ClaimedExecution(item.operation().key(), acquired) : null;
+	}
+
+	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable T> values) {
+		Map<Integer, Completion> completions = new LinkedHashMap<>();
+		for (int i = 0; i < due.size(); i++) {
+			int index = due.get(i);
+			if (this.plan.item(index).isClaimed() && !isPositioned(index)) {
+				completions.put(index, new Completion(request(index), this.run.write(index, values.get(i))));
+			}
+		}
+		return completions;
+	}
+
+	private ClaimRequest request(int index) {
+		return Objects.requireNonNull(this.requests.get(index));
+	}
+
+	private void store(List<Integer> due, Map<Integer, Completion> completions) {
+		List<Completion> withResult = new ArrayList<>(completions.values());
+		withResult.removeIf((completion) -> completion.result() == null);
+		this.calls.callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
+			this.store.storeResults(part);
+			return part;
+		});
+	}
+
+	// The handler requested a rollback of its writes and returned: the operations are
+	// done. If that cannot be recorded, items are undone. Returns whether it is recorded.
+	private boolean completeWithoutEffect(List<Integer> done, Map<Integer, Completion> completions,
+			List<Integer> undone) {
+		List<Integer> positioned = done.stream()
+			.filter((index) -> isPositioned(index) || this.declinedPositions.contains(index))
+			.toList();
+		if (completions.isEmpty() && positioned.isEmpty()) {
+			return true;
+		}
+		Object subject = this.run.subject(done);
+		try {
+			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
+				if (!completions.isEmpty()) {
+					List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
+					List<Claim> claims = claimAll(claimed, subject, false);
+					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
+						throw Transactions.lost(false, subject, null);
+					}
+					store(done, completions);
+				}
+				if (!positioned.isEmpty()) {
+					this.offsets.completeWithoutEffect(this.run, positioned);
+				}
+			});
+			return true;
+		}
+		catch (OperationBlockedException ex) {
+			this.plan.undone(undone, ex);
+			return false;
+		}
+	}
+
+	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
+		T declined = this.run.declined(due, error);
+		if (!inDoubt && (declined != null || !Outcomes.isFailure(error))) {
+			undo(due, error);
+		}
+		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
+				: handleFailure(due, error, (failed) -> noteFailures(failed, due, error, inDoubt));
+	}
+
+	// The items before it run once more, because their writes were rolled back with its.
+	private boolean declined(List<Integer> due, int index, T declined) {
+		byte[] outcome = this.run.write(index, declined);
+		if (isPositioned(index)) {
+			this.declinedPositions.add(index);
+		}
+		else if (!completeWithoutEffect(List.of(index), Map.of(index, new Completion(request(index), outcome)), due)) {
+			return false;
+		}
+		this.plan.unclaim();
+		this.plan.item(index).setClaim(new Claim.Completed(outcome));
+		this.run.markDeclined(index);
+		return true;
+	}
+
+	private boolean handleFailure(List<Integer> due, Throwable error, Consumer<List<Integer>> noting) {
+		int position = this.run.failedAt(due, error);
+		OperationBlockedException blocked = OperationBlockedException.in(error);
+		if (blocked != null && position >= 0) {
+			// Only that item is blocked, and the later items of its lane.
+			this.plan.unclaim();
+			this.plan.item(due.get(position)).setClaimFailure(blocked);
+			return true;
+		}
+		if (blocked != null) {
+			this.plan.undone(due, blocked);
+			return false;
+		}
+		List<Integer> failed = ((position < 0) ? due : List.of(due.get(position))).stream()
+			.filter((index) -> this.plan.item(index).isClaimed())
+			.toList();
+		try {
+			if (Outcomes.isFailure(error)) {
+				noting.accept(failed);
 			}
 		}
 		catch (OperationBlockedException ex) {
-			logger.debug("A failure was not recorded: " + operation, ex);
+			this.plan.undone(due, ex);
+			return false;
 		}
+		this.plan.unclaim();
+		this.plan.fail((position < 0) ? -1 : due.get(position), error);
+		return true;
+	}
+
+	// If none of the claims of the transaction belongs to the failure, none of them can
+	// tell whether the handler has committed it.
+	private void noteFailures(List<Integer> claimed, List<Integer> due, Throwable error, boolean inDoubt) {
+		Object subject = this.run.subject(due);
+		List<ClaimRequest> failed = claimed.stream()
+			.filter((index) -> !isPositioned(index))
+			.map(this::request)
+			.toList();
+		noteFailures(subject, failed, marks(claimed), () -> undo(due, error), error, inDoubt);
+		if (claimed.isEmpty() && !inDoubt) {
+			undo(due, error);
+		}
+	}
+
+	private void noteFailures(Object subject, List<ClaimRequest> failed, List<OffsetMark> marks, BooleanSupplier undo,
+			Throwable error, boolean inDoubt) {
+		this.transactions.failed(subject,
+				() -> this.transactions.noteFailure(subject, failed, error) && !this.offsets.isRaised(subject, marks),
+				undo, error, inDoubt);
+	}
+
+	private boolean undo(List<Integer> due, Throwable error) {
+		return this.transactions.undo(this.run.subject(due), List.copyOf(this.requests.values()), marks(due), error);
+	}
+
+	private List<OffsetMark> marks(List<Integer> items) {
+		return this.offsets.marks(this.run, items.stream().filter(this::isPositioned).toList(), this.token);
+	}
+
+	/**
+	 * What the deliveries of a template share.
+	 *
+	 * @param engine the parts of the template
+	 * @param store the store
+	 * @param transactions begins and ends transactions
+	 * @param offsets the claims of operations with offsets
+	 * @param settlements settles claims of earlier transactions
+	 */
+	record Parts(Engine engine, TransactionalIdempotencyStore store, Transactions transactions, OffsetClaims offsets,
+			Settlements settlements) {
+
 	}
 
 }

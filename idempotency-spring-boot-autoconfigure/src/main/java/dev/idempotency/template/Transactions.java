@@ -3,8 +3,11 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
@@ -42,6 +45,8 @@ final class Transactions {
 	// attempt may take as long as the timeout of the connection pool.
 	private static final Duration PAUSE = Duration.ofSeconds(5);
 
+	private static final Log logger = LogFactory.getLog(Transactions.class);
+
 	private final Engine engine;
 
 	private final StoreCalls calls;
@@ -50,11 +55,15 @@ final class Transactions {
 
 	private final PlatformTransactionManager manager;
 
+	// Settles after the transaction of the caller.
+	private final AsyncSettlements asynchronous;
+
 	private final EndedTransactions ended;
 
 	private volatile @Nullable Long failedAt;
 
-	Transactions(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager) {
+	Transactions(Engine engine, TransactionalIdempotencyStore store, PlatformTransactionManager manager,
+			AsyncSettlements asynchronous) {
 		if (manager instanceof AbstractPlatformTransactionManager spring
 				&& spring.getTransactionSynchronization() == AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER) {
 			throw new IdempotencyConfigurationException("The transaction manager of the idempotency store '"
@@ -65,6 +74,7 @@ final class Transactions {
 		this.calls = engine.calls();
 		this.store = store;
 		this.manager = manager;
+		this.asynchronous = asynchronous;
 		this.ended = EndedTransactions.of(manager);
 	}
 
@@ -304,6 +314,50 @@ final class Transactions {
 			if (reason != null) {
 				reason.addSuppressed(ex);
 			}
+		}
+	}
+
+	// Note the failure of an operation or, if only the caller failed, undo a completion
+	// that the handler has committed itself. The transaction of the caller still holds
+	// its connection and its lock on the record, also in afterCompletion. This thread
+	// would wait for a second connection, and with a pool of one connection forever. The
+	// settlement is told whether the outcome of the commit is unknown.
+	void settleAfterRollback(IdempotentOperation operation, Consumer<Boolean> settlement) {
+		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+			return;
+		}
+		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			private boolean inDoubt;
+
+			@Override
+			public void beforeCommit(boolean readOnly) {
+				this.inDoubt = true;
+			}
+
+			@Override
+			public void afterCompletion(int status) {
+				if (status == STATUS_ROLLED_BACK) {
+					// The next execution looks there before it waits for the settlement.
+					Transactions.this.engine.cache().removeAll(List.of(operation.key()));
+					Transactions.this.asynchronous.settle(List.of(operation), false,
+							() -> settleEarlier(operation, settlement, this.inDoubt));
+				}
+			}
+
+		});
+	}
+
+	// It is dropped if the store is unavailable, or if it arrives after the next
+	// execution.
+	private void settleEarlier(IdempotentOperation operation, Consumer<Boolean> settlement, boolean inDoubt) {
+		try {
+			if (this.calls.isPermitted()) {
+				settlement.accept(inDoubt);
+			}
+		}
+		catch (OperationBlockedException ex) {
+			logger.debug("A failure was not recorded: " + operation, ex);
 		}
 	}
 

@@ -41,9 +41,9 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  *
  * @param <T> the type of the result of an item
  */
-final class LeasedBatch<T> {
+final class LeasedProtocol<T> {
 
-	private static final Log logger = LogFactory.getLog(LeasedBatch.class);
+	private static final Log logger = LogFactory.getLog(LeasedProtocol.class);
 
 	private final Engine engine;
 
@@ -69,7 +69,7 @@ final class LeasedBatch<T> {
 	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
 
 	// Without a boundary, the handler runs without protection.
-	LeasedBatch(Engine engine, Settlements settlements, AsyncSettlements asynchronous, BatchRun<T> run,
+	LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous, BatchRun<T> run,
 			@Nullable TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		this.engine = engine;
 		this.settlements = settlements;
