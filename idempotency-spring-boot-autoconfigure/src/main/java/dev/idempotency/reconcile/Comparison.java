@@ -88,7 +88,8 @@ final class Comparison {
 		return switch (found.state()) {
 			case COMPLETED -> completed(record, target);
 			case IN_PROGRESS -> inProgress(record, found);
-			case FAILED -> failed(record, found);
+			case FAILED -> unprocessed(record, ReconciliationStatus.FAILED, "attempt " + found.attempt() + ", "
+					+ ((found.failure() != null) ? found.failure().type() : "the claim was released"));
 		};
 	}
 
@@ -116,23 +117,19 @@ final class Comparison {
 				"first claimed at " + found.createdAt() + ", attempt " + found.attempt());
 	}
 
-	private static ReconciliationFinding failed(TopicRecord record, IdempotencyRecord found) {
-		if (!record.consumed()) {
-			return record.finding(ReconciliationStatus.NOT_CONSUMED, null);
-		}
-		return record.finding(ReconciliationStatus.FAILED, "attempt " + found.attempt() + ", "
-				+ ((found.failure() != null) ? found.failure().type() : "the claim was released"));
-	}
-
 	private static ReconciliationFinding absent(TopicRecord record, Target target) {
-		if (!record.consumed()) {
-			return record.finding(ReconciliationStatus.NOT_CONSUMED, null);
-		}
 		Duration retention = target.operation().retention();
 		boolean remembered = target.operation().position() != null
 				|| Duration.between(Instant.ofEpochMilli(record.timestamp()), Instant.now()).compareTo(retention) < 0;
-		return remembered ? record.finding(ReconciliationStatus.MISSING, null)
-				: record.finding(ReconciliationStatus.EXPIRED, "the record is older than the retention " + retention);
+		return unprocessed(record, remembered ? ReconciliationStatus.MISSING : ReconciliationStatus.EXPIRED,
+				remembered ? null : "the record is older than the retention " + retention);
+	}
+
+	// The group will receive a record that it has not consumed.
+	private static ReconciliationFinding unprocessed(TopicRecord record, ReconciliationStatus status,
+			@Nullable String detail) {
+		return record.consumed() ? record.finding(status, detail)
+				: record.finding(ReconciliationStatus.NOT_CONSUMED, null);
 	}
 
 	private boolean isBelowMark(Target target, OffsetPosition position) {

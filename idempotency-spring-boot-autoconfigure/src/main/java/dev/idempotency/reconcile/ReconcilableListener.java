@@ -29,6 +29,12 @@ public interface ReconcilableListener {
 	List<String> topics();
 
 	/**
+	 * Return whether its container is still registered.
+	 * @return whether it has not been replaced or removed
+	 */
+	boolean isRegistered();
+
+	/**
 	 * Open the range of a request. Its end is fixed now.
 	 * @param request the request
 	 * @return the records

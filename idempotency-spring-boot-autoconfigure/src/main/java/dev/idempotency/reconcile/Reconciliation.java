@@ -1,9 +1,9 @@
 package dev.idempotency.reconcile;
 
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.Assert;
@@ -26,24 +26,25 @@ public final class Reconciliation implements AutoCloseable {
 	 */
 	public static final int REPORTED = 1000;
 
-	private final Supplier<List<? extends ReconcilableListener>> listeners;
+	private final List<ReconcilableListener> listeners = new CopyOnWriteArrayList<>();
 
 	private final AtomicReference<@Nullable ReconciliationRun> current = new AtomicReference<>();
 
 	/**
-	 * Create a reconciliation.
-	 * @param listeners supplies the listeners of the application
+	 * Add a listener whose topics can be compared with the store.
+	 * @param listener the listener
 	 */
-	public Reconciliation(Supplier<List<? extends ReconcilableListener>> listeners) {
-		this.listeners = listeners;
+	public void add(ReconcilableListener listener) {
+		this.listeners.removeIf((other) -> !other.isRegistered());
+		this.listeners.add(listener);
 	}
 
 	/**
 	 * Return the listeners whose topics can be compared with the store.
 	 * @return the listeners
 	 */
-	public List<? extends ReconcilableListener> listeners() {
-		return this.listeners.get();
+	public List<ReconcilableListener> listeners() {
+		return this.listeners.stream().filter(ReconcilableListener::isRegistered).toList();
 	}
 
 	/**
@@ -93,7 +94,7 @@ public final class Reconciliation implements AutoCloseable {
 	}
 
 	private ReconcilableListener find(String name) {
-		List<? extends ReconcilableListener> matches = listeners().stream()
+		List<ReconcilableListener> matches = listeners().stream()
 			.filter((listener) -> listener.id().equals(name) || listener.names().contains(name))
 			.toList();
 		Assert.isTrue(matches.size() <= 1, () -> "Several listeners have the name '" + name + "'. Use one of the ids "

@@ -1,7 +1,5 @@
 package dev.idempotency.listener.range;
 
-import java.util.HashMap;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 
@@ -16,10 +14,8 @@ import org.springframework.kafka.support.KafkaUtils;
 
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.delivery.DeliveryListener;
-import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ProtectedListeners;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
-import dev.idempotency.listener.key.OperationResolver;
 import dev.idempotency.listener.method.IdempotentAdvisor;
 import dev.idempotency.reconcile.TopicRecord.Target;
 import dev.idempotency.template.IdempotentOperation;
@@ -29,26 +25,16 @@ import dev.idempotency.template.OffsetPosition;
  * Finds out to which operation a listener resolves a record, without running the method:
  * the record is passed to the listener adapter, which filters and converts it, and the
  * advice of the method resolves its operation and returns. Used by one thread.
+ *
+ * @param listeners the protected methods
+ * @param group the consumer group
+ * @param positions find the position of a record whose offset is compared
  */
-final class KeyProbe {
+record KeyProbe(ProtectedListeners listeners, @Nullable String group,
+		Function<ConsumerRecord<?, ?>, OffsetPosition> positions) {
 
 	private static final Acknowledgment NO_ACKNOWLEDGMENT = () -> {
 	};
-
-	private final ProtectedListeners listeners;
-
-	private final @Nullable String group;
-
-	private final Function<ConsumerRecord<?, ?>, OffsetPosition> positions;
-
-	private final Map<ProtectedListener, OperationResolver> resolvers = new HashMap<>();
-
-	KeyProbe(ProtectedListeners listeners, @Nullable String group,
-			Function<ConsumerRecord<?, ?>, OffsetPosition> positions) {
-		this.listeners = listeners;
-		this.group = group;
-		this.positions = positions;
-	}
 
 	Answer resolve(ConsumerRecord<?, ?> record, DeliveryListener<?, ?> listener, Consumer<?, ?> consumer) {
 		AtomicReference<@Nullable Answer> answer = new AtomicReference<>();
@@ -88,12 +74,13 @@ final class KeyProbe {
 		if (listener == null) {
 			return Answer.UNPROTECTED;
 		}
-		ListenerSettings settings = listener.settings();
-		OperationResolver resolver = this.resolvers.computeIfAbsent(listener,
-				(key) -> settings.operations().silent(this.positions));
 		try {
-			IdempotentOperation operation = resolver.resolve(reached, arguments, batch ? 0 : -1).operation();
-			return (operation != null) ? new Answer(new Target(settings.template(), operation), null)
+			IdempotentOperation operation = listener.settings()
+				.operations()
+				.silent(this.positions)
+				.resolve(reached, arguments, batch ? 0 : -1)
+				.operation();
+			return (operation != null) ? new Answer(new Target(listener.settings().template(), operation), null)
 					: Answer.UNPROTECTED;
 		}
 		catch (OperationRejectedException ex) {

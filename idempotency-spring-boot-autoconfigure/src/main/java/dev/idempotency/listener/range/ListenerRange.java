@@ -50,19 +50,25 @@ import dev.idempotency.listener.range.KeyProbe.Answer;
 import dev.idempotency.reconcile.ReconciliationRequest;
 import dev.idempotency.reconcile.TopicRange;
 import dev.idempotency.reconcile.TopicRecord;
-import dev.idempotency.reconcile.TopicRecord.Target;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
 
 /**
  * Reads a range of the topics of a listener with a consumer that is no member of a group,
  * and resolves each record to its operation as the listener does.
+ *
+ * @param source the listener
+ * @param consumer the consumer
+ * @param probe resolves the records
+ * @param ends the end of each partition
+ * @param committed the committed offsets, {@code null} without a group
+ * @param left the partitions that are not read to their end
+ * @param total the number of offsets in the range
  */
-final class ListenerRange implements TopicRange {
+record ListenerRange(ListenerTopics source, Consumer<?, ?> consumer, KeyProbe probe, Map<TopicPartition, Long> ends,
+		@Nullable Map<TopicPartition, Long> committed, Set<TopicPartition> left, long total) implements TopicRange {
 
 	private static final LogAccessor logger = new LogAccessor(LogFactory.getLog(ListenerRange.class));
-
-	private static final String UNREADABLE = "the record cannot be deserialized";
 
 	private static final int RECORDS = 500;
 
@@ -70,42 +76,7 @@ final class ListenerRange implements TopicRange {
 
 	private static final Duration TIMEOUT = Duration.ofSeconds(15);
 
-	private final ListenerTopics.Source source;
-
-	private final Consumer<?, ?> consumer;
-
-	private final KeyProbe probe;
-
-	private final Map<TopicPartition, Long> ends;
-
-	// Without a group, no committed offset is known.
-	private final @Nullable Map<TopicPartition, Long> committed;
-
-	private final Set<TopicPartition> open;
-
-	private final long total;
-
-	private ListenerRange(ListenerTopics.Source source, Consumer<?, ?> consumer, Map<TopicPartition, Long> starts,
-			Map<TopicPartition, Long> ends, @Nullable Map<TopicPartition, Long> committed) {
-		this.source = source;
-		this.consumer = consumer;
-		this.ends = ends;
-		this.committed = committed;
-		Map<String, UUID> ids = new ConcurrentHashMap<>();
-		this.probe = new KeyProbe(source.listeners(), source.container().getGroupId(),
-				(record) -> new OffsetPosition(record.topic(), record.partition(), record.offset(),
-						new Identity(record.topic(), ids, source.topicIds())));
-		this.open = new HashSet<>(ends.keySet());
-		this.open.removeIf((partition) -> starts.getOrDefault(partition, 0L) >= ends.getOrDefault(partition, 0L));
-		this.total = this.open.stream()
-			.mapToLong((partition) -> ends.getOrDefault(partition, 0L) - starts.getOrDefault(partition, 0L))
-			.sum();
-		consumer.assign(this.open);
-		this.open.forEach((partition) -> consumer.seek(partition, starts.getOrDefault(partition, 0L)));
-	}
-
-	static ListenerRange open(ListenerTopics.Source source, ConsumerFactory<?, ?> consumers,
-			ReconciliationRequest request) {
+	static ListenerRange open(ListenerTopics source, ConsumerFactory<?, ?> consumers, ReconciliationRequest request) {
 		Consumer<?, ?> consumer = consumer(source.properties(), consumers);
 		try {
 			List<TopicPartition> partitions = partitions(source, consumer, request);
@@ -119,7 +90,17 @@ final class ListenerRange implements TopicRange {
 				offsets(consumer, partitions, request.to())
 					.forEach((partition, offset) -> ends.merge(partition, offset, Math::min));
 			}
-			return new ListenerRange(source, consumer, starts, ends, committed);
+			Set<TopicPartition> left = new HashSet<>(ends.keySet());
+			left.removeIf((partition) -> starts.getOrDefault(partition, 0L) >= ends.getOrDefault(partition, 0L));
+			long total = left.stream()
+				.mapToLong((partition) -> ends.getOrDefault(partition, 0L) - starts.getOrDefault(partition, 0L))
+				.sum();
+			consumer.assign(left);
+			left.forEach((partition) -> consumer.seek(partition, starts.getOrDefault(partition, 0L)));
+			Map<String, UUID> ids = new ConcurrentHashMap<>();
+			KeyProbe probe = new KeyProbe(source.listeners(), group, (record) -> new OffsetPosition(record.topic(),
+					record.partition(), record.offset(), new Identity(record.topic(), ids, source.topicIds())));
+			return new ListenerRange(source, consumer, probe, ends, committed, left, total);
 		}
 		catch (RuntimeException | Error ex) {
 			consumer.close(CloseOptions.timeout(Duration.ZERO));
@@ -164,7 +145,7 @@ final class ListenerRange implements TopicRange {
 		return new TolerantDeserializer<>(created, key);
 	}
 
-	private static List<TopicPartition> partitions(ListenerTopics.Source source, Consumer<?, ?> consumer,
+	private static List<TopicPartition> partitions(ListenerTopics source, Consumer<?, ?> consumer,
 			ReconciliationRequest request) {
 		ContainerProperties settings = source.container().getContainerProperties();
 		Set<TopicPartition> partitions = new LinkedHashSet<>();
@@ -231,7 +212,7 @@ final class ListenerRange implements TopicRange {
 		return known;
 	}
 
-	private static Map<TopicPartition, Long> committed(ListenerTopics.Source source, String group) {
+	private static Map<TopicPartition, Long> committed(ListenerTopics source, String group) {
 		try (Admin admin = Admin.create(TopicIds.configuration(source.properties()))) {
 			return known(admin.listConsumerGroupOffsets(group)
 				.partitionsToOffsetAndMetadata()
@@ -248,11 +229,6 @@ final class ListenerRange implements TopicRange {
 	}
 
 	@Override
-	public long total() {
-		return this.total;
-	}
-
-	@Override
 	public List<TopicRecord> next() {
 		List<TopicRecord> records = new ArrayList<>();
 		try {
@@ -261,11 +237,11 @@ final class ListenerRange implements TopicRange {
 					records.add(resolve(record));
 				}
 			}
-			List<TopicPartition> done = this.open.stream()
+			List<TopicPartition> done = this.left.stream()
 				.filter((partition) -> this.consumer.position(partition) >= this.ends.getOrDefault(partition, 0L))
 				.toList();
 			this.consumer.pause(done);
-			done.forEach(this.open::remove);
+			done.forEach(this.left::remove);
 		}
 		catch (KafkaException ex) {
 			throw new IllegalStateException("The topics of the listener '" + this.source.id() + "' cannot be read: "
@@ -275,30 +251,25 @@ final class ListenerRange implements TopicRange {
 	}
 
 	private TopicRecord resolve(ConsumerRecord<?, ?> record) {
-		if ((record.key() == null && hasError(record, SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER))
-				|| (record.value() == null
-						&& hasError(record, SerializationUtils.VALUE_DESERIALIZER_EXCEPTION_HEADER))) {
-			// The message of the exception may quote the content.
-			return record(record, null, UNREADABLE);
-		}
-		Answer answer = this.probe.resolve(record, this.source.listener(), this.consumer);
-		return record(record, answer.target(), answer.problem());
+		boolean unreadable = (record.key() == null
+				&& hasError(record, SerializationUtils.KEY_DESERIALIZER_EXCEPTION_HEADER))
+				|| (record.value() == null && hasError(record, SerializationUtils.VALUE_DESERIALIZER_EXCEPTION_HEADER));
+		// The message of the exception may quote the content.
+		Answer answer = unreadable ? new Answer(null, "the record cannot be deserialized")
+				: this.probe.resolve(record, this.source.listener(), this.consumer);
+		boolean consumed = this.committed == null
+				|| record.offset() < this.committed.getOrDefault(Coordinates.partition(record), 0L);
+		return new TopicRecord(record.topic(), record.partition(), record.offset(), record.timestamp(), consumed,
+				answer.target(), answer.problem());
 	}
 
 	private static boolean hasError(ConsumerRecord<?, ?> record, String header) {
 		return SerializationUtils.getExceptionFromHeader(record, header, logger) != null;
 	}
 
-	private TopicRecord record(ConsumerRecord<?, ?> record, @Nullable Target target, @Nullable String problem) {
-		boolean consumed = this.committed == null
-				|| record.offset() < this.committed.getOrDefault(Coordinates.partition(record), 0L);
-		return new TopicRecord(record.topic(), record.partition(), record.offset(), record.timestamp(), consumed,
-				target, problem);
-	}
-
 	@Override
 	public boolean isComplete() {
-		return this.open.isEmpty();
+		return this.left.isEmpty();
 	}
 
 	@Override

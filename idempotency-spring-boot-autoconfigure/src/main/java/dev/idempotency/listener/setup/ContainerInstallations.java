@@ -12,12 +12,11 @@ import java.util.concurrent.locks.LockSupport;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationEventPublisher;
 import org.springframework.context.ApplicationListener;
 import org.springframework.core.Ordered;
-import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
-import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.event.ConsumerStartingEvent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
@@ -47,8 +46,6 @@ import dev.idempotency.listener.method.ListenerShape;
 final class ContainerInstallations implements ApplicationListener<ConsumerStartingEvent>, Ordered {
 
 	private static final Log logger = LogFactory.getLog(ContainerInstallations.class);
-
-	private static final String AUTO_COMMIT = "enable.auto.commit";
 
 	private final BlockedRecordHandling blockedRecords;
 
@@ -209,12 +206,7 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 	// Return whether the consumers of a container commit offsets by themselves.
 	// Spring Kafka disables that unless a property enables it.
 	static boolean isAutoCommit(Map<String, Object> properties) {
-		return Boolean.parseBoolean(String.valueOf(properties.get(AUTO_COMMIT)));
-	}
-
-	static @Nullable ConsumerFactory<?, ?> consumerFactory(KafkaListenerContainerFactory<?> factory) {
-		return (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known) ? known.getConsumerFactory()
-				: null;
+		return Boolean.parseBoolean(String.valueOf(properties.get(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG)));
 	}
 
 	/**
@@ -261,8 +253,8 @@ final class ContainerInstallations implements ApplicationListener<ConsumerStarti
 						+ "' after its registration. Set 'groupId' of @KafkaListener";
 			}
 			if (isAutoCommit(consumerProperties(container, null))) {
-				return "its consumer commits offsets by itself, also of blocked records. Remove '" + AUTO_COMMIT
-						+ "' from its properties";
+				return "its consumer commits offsets by itself, also of blocked records. Remove 'enable.auto.commit' "
+						+ "from its properties";
 			}
 			return null;
 		}

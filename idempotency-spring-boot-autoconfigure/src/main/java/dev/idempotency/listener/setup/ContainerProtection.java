@@ -25,6 +25,7 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.config.AbstractKafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpoint;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
@@ -50,6 +51,7 @@ import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.method.ListenerShape;
 import dev.idempotency.listener.range.ListenerTopics;
 import dev.idempotency.listener.range.TopicIds;
+import dev.idempotency.reconcile.Reconciliation;
 
 /**
  * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
@@ -72,7 +74,7 @@ public final class ContainerProtection {
 
 	private final TopicIds topicIds;
 
-	private final ListenerTopics topics;
+	private final Reconciliation reconciliation;
 
 	private final GroupMembers members;
 
@@ -82,13 +84,13 @@ public final class ContainerProtection {
 
 	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
-	private final Map<String, List<NamedScope>> namedScopes = new ConcurrentHashMap<>();
+	private final List<NamedScope> namedScopes = new CopyOnWriteArrayList<>();
 
 	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
-			TopicIds topicIds, ListenerTopics topics, GroupMembers members) {
+			TopicIds topicIds, Reconciliation reconciliation, GroupMembers members) {
 		this.members = members;
-		this.topics = topics;
+		this.reconciliation = reconciliation;
 		this.topicIds = topicIds;
 		this.acknowledgments = acknowledgments;
 		this.settings = settings;
@@ -110,7 +112,8 @@ public final class ContainerProtection {
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
 		List<ListenerScope> scopes = new ArrayList<>();
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
-		ConsumerFactory<?, ?> consumers = ContainerInstallations.consumerFactory(factory);
+		ConsumerFactory<?, ?> consumers = (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known)
+				? known.getConsumerFactory() : null;
 		Map<String, Object> consumer = ContainerInstallations.consumerProperties(container, consumers);
 		Function<String, UUID> ids = (topic) -> this.topicIds.find(consumer, topic);
 		TopicIdentities identities = new TopicIdentities(ids);
@@ -160,7 +163,7 @@ public final class ContainerProtection {
 				this.acknowledgments.create(container), identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
 		if (main == container) {
-			this.topics.add(new ListenerTopics.Source(String.valueOf(endpoint.getId()), listeners.values(), container,
+			this.reconciliation.add(new ListenerTopics(String.valueOf(endpoint.getId()), listeners.values(), container,
 					protectedListeners, consumers, consumer, hasErrorHandler(endpoint, targetClass), ids, registry));
 		}
 	}
@@ -202,15 +205,14 @@ public final class ContainerProtection {
 		if (name == null) {
 			return;
 		}
-		List<NamedScope> named = this.namedScopes.computeIfAbsent(name, (scope) -> new CopyOnWriteArrayList<>());
-		for (NamedScope other : named) {
-			if (!Objects.equals(other.group(), added.group())) {
+		for (NamedScope other : this.namedScopes) {
+			if (name.equals(other.scope().explicitName()) && !Objects.equals(other.group(), added.group())) {
 				String reason = "its scope '" + name + "' is also that of a listener of another consumer group (%s)";
 				added.scope().requireKeys(added.listener(), reason.formatted(other.listener()));
 				other.scope().requireKeys(other.listener(), reason.formatted(added.listener()));
 			}
 		}
-		named.add(added);
+		this.namedScopes.add(added);
 	}
 
 	// A record of a retry topic waits for its time, and the method that receives the next
@@ -239,13 +241,12 @@ public final class ContainerProtection {
 
 	private void register(MessageListenerContainer container, Method method, ListenerScope scope,
 			ListenerSettings settings, @Nullable Map<String, Object> consumer) {
-		this.listenerScopes.warnIfShared(scope, method, settings.name());
+		this.listenerScopes.add(scope, method, settings);
 		// The containers of retry topics are registered later with the same method.
 		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
 			DurationSetting.warnIfShort(settings.lease(), settings.storeTimeout(), settings.name());
 		}
 		this.members.add(container.getGroupId(), settings, consumer);
-		this.listenerScopes.add(scope, settings.template());
 		if (!settings.operations().isKeyless()) {
 			this.retentions.add(settings.name(), container.getContainerProperties(), settings.retention());
 		}

@@ -13,7 +13,6 @@ import dev.idempotency.listener.delivery.ManualAcknowledgments;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.method.IdempotentAdvisor;
 import dev.idempotency.listener.method.RollbackOnlyAdvisor;
-import dev.idempotency.listener.range.ListenerTopics;
 import dev.idempotency.listener.range.TopicIds;
 import dev.idempotency.reconcile.Reconciliation;
 
@@ -27,13 +26,13 @@ import dev.idempotency.reconcile.Reconciliation;
 @Configuration(proxyBeanMethods = false)
 @Import({ IdempotentListenerConfiguration.AutoProxyRegistrar.class, IdempotentAdvisor.class, RollbackOnlyAdvisor.class,
 		ListenerRegistryPostProcessor.class, FinalClassCheck.class, BlockedRecordHandling.class,
-		ContainerInstallations.class, TopicRetentions.class, TopicIds.class, GroupMembers.class, ListenerTopics.class,
-		ListenerScopes.class, ManualAcknowledgments.class, ContainerProtection.class, ListenerStartupCheck.class })
+		ContainerInstallations.class, TopicRetentions.class, TopicIds.class, GroupMembers.class, ListenerScopes.class,
+		ManualAcknowledgments.class, ContainerProtection.class, ListenerStartupCheck.class })
 public final class IdempotentListenerConfiguration {
 
 	@Bean
-	Reconciliation idempotencyReconciliation(ListenerTopics topics) {
-		return new Reconciliation(topics::listeners);
+	Reconciliation idempotencyReconciliation() {
+		return new Reconciliation();
 	}
 
 	/**

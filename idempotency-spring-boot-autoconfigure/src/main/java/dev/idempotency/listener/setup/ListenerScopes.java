@@ -22,6 +22,7 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.template.IdempotencyTemplate;
@@ -61,12 +62,19 @@ final class ListenerScopes extends BackgroundCheck {
 	// be registered.
 	synchronized void check(List<Reader> added) {
 		for (int i = 0; i < added.size(); i++) {
-			checkHandlerName(added.get(i), added.subList(0, i));
+			Reader reader = added.get(i);
+			if (added.subList(0, i).stream().anyMatch((sibling) -> sibling.scope.isSameDefault(reader.scope))) {
+				throw new IdempotencyConfigurationException("The idempotent listener " + reader.name
+						+ " has the same default scope " + reader.scope
+						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
+						+ "a duplicate for the other.",
+						"Rename one of them, or put @Idempotent with a 'scope' on each.");
+			}
 		}
 		this.readers.removeIf((other) -> !other.isRegistered());
 		added.forEach((reader) -> {
 			this.readers.forEach((other) -> checkPartitions(reader, other));
-			if (reader.isAssigned() && reader.scope.explicitName() == null) {
+			if (!reader.partitions().isEmpty() && reader.scope.explicitName() == null) {
 				logger.warn("The partitions of the idempotent listener " + reader.name
 						+ " are assigned manually, and every instance of the application that assigns the same "
 						+ "partitions has its scope " + reader.scope
@@ -76,18 +84,6 @@ final class ListenerScopes extends BackgroundCheck {
 			}
 		});
 		this.readers.addAll(added);
-	}
-
-	private static void checkHandlerName(Reader reader, List<Reader> siblings) {
-		for (Reader sibling : siblings) {
-			if (sibling.scope.isSameDefault(reader.scope)) {
-				throw new IdempotencyConfigurationException("The idempotent listener " + reader.name
-						+ " has the same default scope " + reader.scope
-						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
-						+ "a duplicate for the other.",
-						"Rename one of them, or put @Idempotent with a 'scope' on each.");
-			}
-		}
 	}
 
 	private static void checkPartitions(Reader reader, Reader other) {
@@ -101,26 +97,23 @@ final class ListenerScopes extends BackgroundCheck {
 		}
 	}
 
-	// Warn if another method has the same named scope. Methods that share a default
-	// scope without a name subscribe to one topic in one group, and Kafka delivers
-	// each record to one of them.
-	void warnIfShared(ListenerScope scope, Method method, String listener) {
+	// Add the scope of a listener, and warn if another method has the same named scope.
+	// Methods that share a default scope without a name subscribe to one topic in one
+	// group, and Kafka delivers each record to one of them.
+	void add(ListenerScope scope, Method method, ListenerSettings listener) {
+		this.stores.computeIfAbsent(listener.template(), (added) -> new CopyOnWriteArrayList<>()).add(scope);
 		if (!scope.isNamed()) {
 			return;
 		}
 		for (String name : scope.names()) {
-			Owner other = this.owners.putIfAbsent(name, new Owner(method, listener));
+			Owner other = this.owners.putIfAbsent(name, new Owner(method, listener.name()));
 			if (other != null && !other.method().equals(method)) {
-				logger.warn("The idempotent listeners " + listener + " and " + other.listener() + " share the scope '"
-						+ name
+				logger.warn("The idempotent listeners " + listener.name() + " and " + other.listener()
+						+ " share the scope '" + name
 						+ "': a key that one has processed is a duplicate for the other. Set a different 'scope' "
 						+ "of @Idempotent on each, unless they perform the same operation");
 			}
 		}
-	}
-
-	void add(ListenerScope scope, IdempotencyTemplate template) {
-		this.stores.computeIfAbsent(template, (added) -> new CopyOnWriteArrayList<>()).add(scope);
 	}
 
 	@Override
@@ -175,16 +168,10 @@ final class ListenerScopes extends BackgroundCheck {
 			return this.registered.get() == this.container;
 		}
 
-		private boolean isAssigned() {
-			return this.container.getContainerProperties().getTopicPartitions() != null;
-		}
-
 		private @Nullable String shared(Reader other) {
-			if (!isAssigned()) {
-				return other.isAssigned() ? other.shared(this) : null;
-			}
-			return partitions().stream()
-				.filter(other::receives)
+			return Stream
+				.concat(partitions().stream().filter(other::receives),
+						other.partitions().stream().filter(this::receives))
 				.findFirst()
 				.map((partition) -> "partition " + partition.partition() + " of the topic '" + partition.topic() + "'")
 				.orElse(null);
@@ -192,15 +179,13 @@ final class ListenerScopes extends BackgroundCheck {
 
 		private boolean receives(TopicPartition partition) {
 			ContainerProperties properties = this.container.getContainerProperties();
-			if (isAssigned()) {
-				return partitions().contains(partition);
-			}
 			String[] topics = properties.getTopics();
 			Pattern pattern = properties.getTopicPattern();
-			return (topics != null) ? List.of(topics).contains(partition.topic())
-					: pattern != null && pattern.matcher(partition.topic()).matches();
+			return partitions().contains(partition) || (topics != null && List.of(topics).contains(partition.topic()))
+					|| (pattern != null && pattern.matcher(partition.topic()).matches());
 		}
 
+		// The partitions that are assigned manually.
 		private List<TopicPartition> partitions() {
 			TopicPartitionOffset[] assigned = this.container.getContainerProperties().getTopicPartitions();
 			return (assigned != null) ? Stream.of(assigned).map(TopicPartitionOffset::getTopicPartition).toList()
