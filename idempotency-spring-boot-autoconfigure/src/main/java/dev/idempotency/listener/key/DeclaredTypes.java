@@ -132,7 +132,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	// The problem of a node, null if no problem can be proven.
 	private @Nullable String problem(SpelNode node) {
 		if (node instanceof CompoundExpression) {
-			ResolvableType type = null;
+			ResolvableType type = ResolvableType.NONE;
 			for (int i = 0; i < node.getChildCount(); i++) {
 				SpelNode child = node.getChild(i);
 				String problem = (i == 0) ? problem(child) : memberProblem(child, type);
@@ -154,14 +154,14 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		return argumentProblem(node);
 	}
 
-	private @Nullable String memberProblem(SpelNode node, @Nullable ResolvableType owner) {
-		if (owner != null && node instanceof PropertyOrFieldReference property
-				&& Map.class.isAssignableFrom(owner.toClass()) && PROPERTIES.find(owner, property.getName()) == null) {
+	private @Nullable String memberProblem(SpelNode node, ResolvableType owner) {
+		if (node instanceof PropertyOrFieldReference property && Map.class.isAssignableFrom(owner.toClass())
+				&& PROPERTIES.find(owner, property.getName()) == ResolvableType.NONE) {
 			return "names the property '" + property.getName() + "' of a map: write ['" + property.getName() + "']";
 		}
 		Class<?> type = checkable(owner);
-		if (owner != null && type != null && node instanceof PropertyOrFieldReference property
-				&& PROPERTIES.find(owner, property.getName()) == null) {
+		if (type != null && node instanceof PropertyOrFieldReference property
+				&& PROPERTIES.find(owner, property.getName()) == ResolvableType.NONE) {
 			return "names the property '" + property.getName() + "', which " + type.getName() + " does not have";
 		}
 		if (type != null && node instanceof MethodReference call && methods(type, call).findAny().isEmpty()) {
@@ -193,14 +193,15 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	private @Nullable Class<?> result(SpelNode expression) {
 		List<SpelNode> nodes = (expression instanceof CompoundExpression) ? children(expression).toList()
 				: List.of(expression);
-		ResolvableType type = null;
+		ResolvableType type = ResolvableType.NONE;
 		for (SpelNode node : nodes) {
 			type = type(node, type);
 		}
-		return (type != null) ? type.resolve() : null;
+		return type.resolve();
 	}
 
-	private @Nullable ResolvableType type(SpelNode node, @Nullable ResolvableType owner) {
+	// The type of a node, NONE if it is not known.
+	private ResolvableType type(SpelNode node, ResolvableType owner) {
 		if (node instanceof InlineList || node instanceof Projection) {
 			return ResolvableType.forClass(List.class);
 		}
@@ -213,8 +214,8 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		if (node instanceof StringLiteral) {
 			return ResolvableType.forClass(String.class);
 		}
-		if (owner == null || owner.resolve() == null) {
-			return null;
+		if (owner.resolve() == null) {
+			return ResolvableType.NONE;
 		}
 		if (node instanceof PropertyOrFieldReference property) {
 			return PROPERTIES.find(owner, property.getName());
@@ -223,12 +224,12 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 			List<ResolvableType> types = methods(owner.toClass(), call).map((method) -> result(method, owner))
 				.distinct()
 				.toList();
-			return (types.size() == 1) ? types.get(0) : null;
+			return (types.size() == 1) ? types.get(0) : ResolvableType.NONE;
 		}
-		return (node instanceof Indexer) ? element(owner) : null;
+		return (node instanceof Indexer) ? element(owner) : ResolvableType.NONE;
 	}
 
-	private static @Nullable ResolvableType element(ResolvableType owner) {
+	private static ResolvableType element(ResolvableType owner) {
 		if (owner.isArray()) {
 			return owner.getComponentType();
 		}
@@ -236,10 +237,10 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		if (Map.class.isAssignableFrom(type)) {
 			return owner.as(Map.class).getGeneric(1);
 		}
-		return List.class.isAssignableFrom(type) ? owner.as(List.class).getGeneric(0) : null;
+		return List.class.isAssignableFrom(type) ? owner.as(List.class).getGeneric(0) : ResolvableType.NONE;
 	}
 
-	private @Nullable ResolvableType variable(String name) {
+	private ResolvableType variable(String name) {
 		return switch (name) {
 			case "record" -> record();
 			case "headers" -> ResolvableType.forClassWithGenerics(Map.class, String.class, String.class);
@@ -248,34 +249,31 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		};
 	}
 
-	private @Nullable ResolvableType argument(int index) {
+	private ResolvableType argument(int index) {
 		if (index < 0) {
-			return null;
+			return ResolvableType.NONE;
 		}
 		ResolvableType type = ResolvableType
 			.forMethodParameter(new MethodParameter(this.method, index).withContainingClass(this.targetClass));
 		if (!this.batch) {
 			return type;
 		}
-		return List.class.isAssignableFrom(type.toClass()) ? type.as(List.class).getGeneric(0) : null;
+		return List.class.isAssignableFrom(type.toClass()) ? type.as(List.class).getGeneric(0) : ResolvableType.NONE;
 	}
 
 	private ResolvableType record() {
 		for (int i = 0; i < this.method.getParameterCount(); i++) {
 			ResolvableType type = argument(i);
-			if (type != null && ConsumerRecord.class.isAssignableFrom(type.toClass())) {
+			if (ConsumerRecord.class.isAssignableFrom(type.toClass())) {
 				return type;
 			}
 		}
 		return ResolvableType.forClass(ConsumerRecord.class);
 	}
 
-	private @Nullable ResolvableType payload() {
+	private ResolvableType payload() {
 		int index = this.parameters.payloadIndex();
 		ResolvableType type = (index >= 0) ? argument(index) : record();
-		if (type == null) {
-			return null;
-		}
 		if (Message.class.isAssignableFrom(type.toClass())) {
 			return type.as(Message.class).getGeneric(0);
 		}
@@ -284,8 +282,8 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	}
 
 	// The class of a type, null if values of the type may have more members.
-	private static @Nullable Class<?> checkable(@Nullable ResolvableType type) {
-		Class<?> declared = (type != null) ? type.resolve() : null;
+	private static @Nullable Class<?> checkable(ResolvableType type) {
+		Class<?> declared = type.resolve();
 		if (declared == null || declared == Object.class || Map.class.isAssignableFrom(declared)) {
 			return null;
 		}
@@ -315,7 +313,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	 */
 	private static final class Properties extends ReflectivePropertyAccessor {
 
-		@Nullable ResolvableType find(ResolvableType owner, String name) {
+		ResolvableType find(ResolvableType owner, String name) {
 			Class<?> type = owner.toClass();
 			if (type.isArray() && name.equals("length")) {
 				return ResolvableType.forClass(int.class);
@@ -327,7 +325,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 			}
 			Field field = findField(name, type, false);
 			return (field != null) ? ResolvableType.forType(field.getGenericType(), owner.as(field.getDeclaringClass()))
-					: null;
+					: ResolvableType.NONE;
 		}
 
 	}

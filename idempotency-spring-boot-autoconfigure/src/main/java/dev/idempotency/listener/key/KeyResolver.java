@@ -14,16 +14,14 @@ import dev.idempotency.IdempotencyKey;
  * Resolves the idempotency key of a record from the expression, else from the first
  * header that the record has. A source that has an unusable key ends the search, because
  * the next source would identify another operation.
+ *
+ * @param expression the expression, {@code null} if there is none
+ * @param headers the names of the headers whose texts are one key, in order
  */
-final class KeyResolver {
+record KeyResolver(@Nullable RecordExpression expression, List<String[]> headers) {
 
-	private final @Nullable RecordExpression expression;
-
-	private final List<String[]> headers;
-
-	KeyResolver(@Nullable RecordExpression expression, List<String> headers) {
-		this.expression = expression;
-		this.headers = headers.stream().map((name) -> name.split("\\+")).toList();
+	static KeyResolver of(@Nullable RecordExpression expression, List<String> headers) {
+		return new KeyResolver(expression, headers.stream().map((name) -> name.split("\\+")).toList());
 	}
 
 	String resolve(RecordContext context, Headers recordHeaders) {
@@ -51,18 +49,14 @@ final class KeyResolver {
 			if (text == null) {
 				return null;
 			}
-			key.add(part(name, text));
+			// A blank part would give all records without that part the same key.
+			if (!StringUtils.hasText(text)) {
+				throw new UnusableKeyException("the header '" + name + "' is blank", null);
+			}
+			// "a b" + "c" and "a" + "b c" would otherwise be the same key.
+			key.add(text.replace("%", "%25").replace(" ", "%20"));
 		}
 		return key.toString();
-	}
-
-	// A blank part would give all records without that part the same key. Spaces are
-	// escaped, because "a b" + "c" and "a" + "b c" would otherwise be the same key.
-	private static String part(String name, String text) {
-		if (!StringUtils.hasText(text)) {
-			throw new UnusableKeyException("the header '" + name + "' is blank", null);
-		}
-		return text.replace("%", "%25").replace(" ", "%20");
 	}
 
 	private static @Nullable String evaluate(RecordExpression expression, RecordContext context) {

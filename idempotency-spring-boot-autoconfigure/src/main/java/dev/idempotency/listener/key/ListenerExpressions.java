@@ -35,7 +35,7 @@ public record ListenerExpressions(ListenerParameters parameters, @Nullable Recor
 	// fingerprint are ignored.
 	public static ListenerExpressions of(Idempotent annotation, StringValueResolver placeholders, Method method,
 			Class<?> targetClass, String listener, boolean batch, boolean deadLetter) {
-		ListenerParameters parameters = new ListenerParameters(method);
+		ListenerParameters parameters = ListenerParameters.of(method);
 		DeclaredTypes types = new DeclaredTypes(method, targetClass, parameters, batch);
 		BiFunction<String, String, @Nullable RecordExpression> parser = (text,
 				attribute) -> parse(placeholders.resolveStringValue(text), attribute, listener, types);

@@ -21,26 +21,24 @@ import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.util.ClassUtils;
 
 /**
- * The names of the parameters of a listener method, and the position of its payload.
+ * The parameters of a listener method.
+ *
+ * @param indexes their positions by their names
+ * @param payloadIndex the position of the payload, -1 if there is none
+ * @param types their types
  */
-final class ListenerParameters {
+record ListenerParameters(Map<String, Integer> indexes, int payloadIndex, Class<?>[] types) {
 
 	private static final Set<Class<?>> INFRASTRUCTURE = Set.of(Acknowledgment.class, ConsumerRecordMetadata.class,
 			MessageHeaders.class);
 
-	private final Map<String, Integer> indexes = new HashMap<>();
-
-	private final int payloadIndex;
-
-	private final Class<?>[] types;
-
-	ListenerParameters(Method method) {
+	static ListenerParameters of(Method method) {
+		Map<String, Integer> indexes = new HashMap<>();
 		@Nullable String @Nullable [] names = new DefaultParameterNameDiscoverer().getParameterNames(method);
 		for (int i = 0; names != null && i < names.length; i++) {
-			this.indexes.put(String.valueOf(names[i]), i);
+			indexes.put(String.valueOf(names[i]), i);
 		}
-		this.payloadIndex = findPayload(method);
-		this.types = method.getParameterTypes();
+		return new ListenerParameters(indexes, findPayload(method), method.getParameterTypes());
 	}
 
 	private static int findPayload(Method method) {
@@ -71,10 +69,6 @@ final class ListenerParameters {
 
 	int index(String name) {
 		return this.indexes.getOrDefault(name, -1);
-	}
-
-	int payloadIndex() {
-		return this.payloadIndex;
 	}
 
 	boolean isPayloadName(String name) {

@@ -36,62 +36,42 @@ import dev.idempotency.template.Serialization;
  * <li>A record without a usable key is handled by the {@link MissingKeyPolicy}.</li>
  * </ol>
  *
+ * @param settings the settings of the listener method
+ * @param expressions the expressions of its annotation
+ * @param keys resolves the keys
+ * @param scope the scope of the operations
+ * @param serialization serializes fingerprints, {@code null} if there is none
+ * @param observers are notified of records without a usable key
+ * @param positions finds the position of a record whose offset is compared
+ * @param warnings logs warnings, {@code null} to log none
+ * @param usesPayload whether an expression uses the payload
  * @since 0.1.0
  */
-public final class OperationResolver {
+public record OperationResolver(Settings settings, ListenerExpressions expressions, KeyResolver keys,
+		ListenerScope scope, @Nullable Serialization serialization, Observers observers,
+		@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions, @Nullable RateLimitedWarnings warnings,
+		boolean usesPayload) {
 
-	private final Settings settings;
-
-	private final ListenerExpressions expressions;
-
-	private final KeyResolver keys;
-
-	private final ListenerScope scope;
-
-	private final @Nullable Serialization serialization;
-
-	private final Observers observers;
-
-	private final @Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions;
-
-	private final @Nullable RateLimitedWarnings warnings;
-
-	private final boolean usesPayload;
-
-	private final OperationResolver silent;
-
-	public OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
+	public static OperationResolver of(Settings settings, ListenerExpressions expressions, ListenerScope scope,
 			@Nullable Serialization serialization, Observers observers,
 			@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions) {
-		this(settings, expressions, scope, serialization, observers, positions, new RateLimitedWarnings());
-	}
-
-	private OperationResolver(Settings settings, ListenerExpressions expressions, ListenerScope scope,
-			@Nullable Serialization serialization, Observers observers,
-			@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions,
-			@Nullable RateLimitedWarnings warnings) {
-		this.positions = positions;
-		this.warnings = warnings;
-		this.settings = settings;
-		this.expressions = expressions;
 		// The key of a header identifies a message, and the versions are those of an
 		// entity.
-		this.keys = new KeyResolver(expressions.key(), expressions.hasVersion() ? List.of() : settings.keyHeaders());
-		this.scope = scope;
-		this.serialization = serialization;
-		this.observers = observers;
-		this.usesPayload = expressions.variables()
+		KeyResolver keys = KeyResolver.of(expressions.key(),
+				expressions.hasVersion() ? List.of() : settings.keyHeaders());
+		boolean usesPayload = expressions.variables()
 			.stream()
 			.anyMatch((name) -> name.equals("payload") || expressions.parameters().isPayloadName(name));
-		this.silent = (warnings != null) ? silent(positions) : this;
+		return new OperationResolver(settings, expressions, keys, scope, serialization, observers, positions,
+				new RateLimitedWarnings(System::nanoTime), usesPayload);
 	}
 
 	// Return a resolver for records that are read outside of a delivery. It resolves
 	// the same records to the same operations, but reports nothing: neither log
 	// lines nor notifications.
 	public OperationResolver silent(@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> silentPositions) {
-		return new OperationResolver(this.settings, this.expressions, this.scope, this.serialization, Observers.none(),
-				silentPositions, null);
+		return new OperationResolver(this.settings, this.expressions, this.keys, this.scope, this.serialization,
+				Observers.none(), silentPositions, null, this.usesPayload);
 	}
 
 	public boolean isKeyless() {
@@ -149,7 +129,7 @@ public final class OperationResolver {
 			return null;
 		}
 		try {
-			return this.silent.resolve(record, parameters.arguments(record.value()), -1).operation();
+			return silent(this.positions).resolve(record, parameters.arguments(record.value()), -1).operation();
 		}
 		catch (RuntimeException ex) {
 			// The delivery reports it.

@@ -28,10 +28,6 @@ final class RateLimitedWarnings {
 
 	private final LongSupplier nanoTime;
 
-	RateLimitedWarnings() {
-		this(System::nanoTime);
-	}
-
 	RateLimitedWarnings(LongSupplier nanoTime) {
 		this.nanoTime = nanoTime;
 	}

@@ -4,11 +4,7 @@ import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
-import org.springframework.expression.ConstructorResolver;
 import org.springframework.expression.EvaluationContext;
-import org.springframework.expression.MethodResolver;
-import org.springframework.expression.PropertyAccessor;
-import org.springframework.expression.TypeLocator;
 import org.springframework.expression.spel.support.StandardEvaluationContext;
 import org.springframework.kafka.support.KafkaNull;
 import org.springframework.messaging.Message;
@@ -64,6 +60,10 @@ record RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record,
 	 */
 	private final class Variables extends StandardEvaluationContext {
 
+		Variables() {
+			SHARED.applyDelegatesTo(this);
+		}
+
 		@Override
 		public @Nullable Object lookupVariable(String name) {
 			return variable(name);
@@ -72,26 +72,6 @@ record RecordContext(ListenerParameters parameters, ConsumerRecord<?, ?> record,
 		@Override
 		public void setVariable(@Nullable String name, @Nullable Object value) {
 			throw new UnsupportedOperationException("Expressions of @Idempotent cannot set variables");
-		}
-
-		@Override
-		public List<PropertyAccessor> getPropertyAccessors() {
-			return SHARED.getPropertyAccessors();
-		}
-
-		@Override
-		public List<ConstructorResolver> getConstructorResolvers() {
-			return SHARED.getConstructorResolvers();
-		}
-
-		@Override
-		public List<MethodResolver> getMethodResolvers() {
-			return SHARED.getMethodResolvers();
-		}
-
-		@Override
-		public TypeLocator getTypeLocator() {
-			return SHARED.getTypeLocator();
 		}
 
 	}

@@ -54,15 +54,10 @@ final class RecordCoordinates {
 				return text;
 			}
 		}
-		for (String family : FAMILIES) {
-			String topic = topic(record.headers(), family);
-			String original = (topic != null && topics.contains(topic)) ? original(record.headers(), family, topic)
-					: null;
-			if (original != null) {
-				return original;
-			}
-		}
-		return null;
+		return Stream.of(FAMILIES)
+			.flatMap((family) -> Stream.ofNullable(original(record.headers(), family, topics)))
+			.findFirst()
+			.orElse(null);
 	}
 
 	// The topic of the record of which a record is a copy.
@@ -79,12 +74,14 @@ final class RecordCoordinates {
 		return (topic != null) ? new String(topic, StandardCharsets.UTF_8) : null;
 	}
 
-	private static @Nullable String original(Headers headers, String family, String topic) {
+	private static @Nullable String original(Headers headers, String family, Set<String> topics) {
+		String topic = topic(headers, family);
 		byte[] partition = first(headers, family + "partition");
 		byte[] offset = first(headers, family + "offset");
 		byte[] timestamp = first(headers, family + "timestamp");
-		if (partition == null || partition.length != Integer.BYTES || offset == null || offset.length != Long.BYTES
-				|| timestamp == null || timestamp.length != Long.BYTES) {
+		if (topic == null || !topics.contains(topic) || partition == null || partition.length != Integer.BYTES
+				|| offset == null || offset.length != Long.BYTES || timestamp == null
+				|| timestamp.length != Long.BYTES) {
 			return null;
 		}
 		return key(topic, ByteBuffer.wrap(partition).getInt(), ByteBuffer.wrap(offset).getLong(),

@@ -1,9 +1,10 @@
 package dev.idempotency.listener.key;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -25,8 +26,13 @@ import dev.idempotency.IdempotencyConfigurationException;
 
 /**
  * An expression of the annotation. It is parsed once and evaluated for each record.
+ *
+ * @param expression the expression
+ * @param variables the names of its variables
+ * @param parts the operands of "a + b" in a key. SpEL would add two numbers, so that 1 +
+ * 23 and 2 + 22 were one key, and would join a null operand as the text "null"
  */
-final class RecordExpression {
+record RecordExpression(SpelExpression expression, Set<String> variables, List<SpelNode> parts) {
 
 	private static final Log logger = LogFactory.getLog(RecordExpression.class);
 
@@ -34,36 +40,25 @@ final class RecordExpression {
 
 	static final Set<String> VARIABLES = Set.of("record", "payload", "headers");
 
-	private final SpelExpression expression;
-
-	private final Set<String> variables = new TreeSet<>();
-
-	// The operands of "a + b" in a key. SpEL would add two numbers, so that 1 + 23 and
-	// 2 + 22 were one key, and would join a null operand as the text "null".
-	private final List<SpelNode> parts = new ArrayList<>();
-
-	private RecordExpression(SpelExpression expression, boolean key) {
-		this.expression = expression;
-		collectVariables(expression.getAST(), this.variables);
-		if (key) {
-			collectParts(expression.getAST());
-		}
-	}
-
 	static RecordExpression parse(String text, String attribute, String listener, ListenerParameters parameters) {
 		try {
-			RecordExpression expression = new RecordExpression(PARSER.parseRaw(text), attribute.equals("key"));
-			Set<String> unknown = new TreeSet<>(expression.variables);
+			SpelExpression expression = PARSER.parseRaw(text);
+			Set<String> variables = nodes(expression.getAST()).filter(VariableReference.class::isInstance)
+				.map((variable) -> variable.toStringAST().substring(1))
+				.filter((name) -> !name.equals("this") && !name.equals("root"))
+				.collect(Collectors.toSet());
+			List<SpelNode> parts = attribute.equals("key") ? parts(expression.getAST()).toList() : List.of();
+			Set<String> unknown = new TreeSet<>(variables);
 			unknown.removeAll(VARIABLES);
 			unknown.removeAll(parameters.names());
-			if (expression.parts.stream().anyMatch(RecordExpression::hasSum)) {
+			if (parts.stream().anyMatch(RecordExpression::hasSum)) {
 				throw new IdempotencyConfigurationException(
 						"The key expression '" + text + "' of @Idempotent on " + listener + " has a sum inside another "
 								+ "operation, where a part that is null would become the text 'null' of the key.",
 						"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
 			}
 			if (unknown.isEmpty()) {
-				return expression;
+				return new RecordExpression(expression, variables, parts);
 			}
 			throw new IdempotencyConfigurationException(
 					"The " + attribute + " expression '" + text + "' of @Idempotent on " + listener
@@ -78,22 +73,13 @@ final class RecordExpression {
 		}
 	}
 
-	private static void collectVariables(SpelNode node, Set<String> names) {
-		if (node instanceof VariableReference) {
-			String name = node.toStringAST().substring(1);
-			if (!name.equals("this") && !name.equals("root")) {
-				names.add(name);
-			}
-		}
-		DeclaredTypes.children(node).forEach((child) -> collectVariables(child, names));
+	private static Stream<SpelNode> nodes(SpelNode node) {
+		return Stream.concat(Stream.of(node), DeclaredTypes.children(node).flatMap(RecordExpression::nodes));
 	}
 
-	private void collectParts(SpelNode node) {
-		if (!(node instanceof OpPlus)) {
-			this.parts.add(node);
-			return;
-		}
-		DeclaredTypes.children(node).forEach(this::collectParts);
+	private static Stream<SpelNode> parts(SpelNode node) {
+		return (node instanceof OpPlus) ? DeclaredTypes.children(node).flatMap(RecordExpression::parts)
+				: Stream.of(node);
 	}
 
 	// A sum inside the brackets of an index is a number and not a part of the key.
@@ -102,13 +88,11 @@ final class RecordExpression {
 				|| (!(node instanceof Indexer) && DeclaredTypes.children(node).anyMatch(RecordExpression::hasSum));
 	}
 
-	Set<String> variables() {
-		return this.variables;
-	}
-
 	@Nullable Object evaluate(RecordContext context) {
 		try {
-			return value(context);
+			EvaluationContext evaluation = context.evaluation();
+			return (this.parts.size() > 1) ? join(new ExpressionState(evaluation))
+					: this.expression.getValue(evaluation);
 		}
 		catch (UnusableKeyException ex) {
 			throw ex;
@@ -123,11 +107,6 @@ final class RecordExpression {
 			failure.setStackTrace(ex.getStackTrace());
 			throw failure;
 		}
-	}
-
-	private @Nullable Object value(RecordContext context) {
-		EvaluationContext evaluation = context.evaluation();
-		return (this.parts.size() > 1) ? join(new ExpressionState(evaluation)) : this.expression.getValue(evaluation);
 	}
 
 	private @Nullable String join(ExpressionState state) {

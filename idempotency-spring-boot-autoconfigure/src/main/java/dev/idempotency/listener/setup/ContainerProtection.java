@@ -219,8 +219,8 @@ public final class ContainerProtection {
 	// record of a class with several methods is not known.
 	private boolean mayClaimAhead(KafkaListenerEndpoint endpoint, MessageListenerContainer container,
 			ListenerShape shape, ListenerSettings listener) {
-		return this.settings.claimAhead() && listener.mode() == Mode.LEASED && !shape.batch() && shape.async() == null
-				&& !shape.kafkaTransaction()
+		return this.settings.defaults().claimAhead() && listener.mode() == Mode.LEASED && !shape.batch()
+				&& shape.async() == null && !shape.kafkaTransaction()
 				&& !ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())
 				&& !(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>)
 				&& listener.template().supportsClaimAhead() && listener.operations().canResolveAhead();

@@ -36,36 +36,17 @@ import dev.idempotency.template.TransactionBoundary;
  * Creates the settings of a listener method from its annotation, its signature and the
  * defaults of the application.
  *
+ * @param stores finds the store of a listener by the name in its annotation and the name
+ * of the listener
+ * @param serialization serializes results and fingerprints, {@code null} if there is none
+ * @param defaults the settings of methods whose annotation does not set them
+ * @param observers are notified of operations and blocked records
+ * @param placeholders resolves placeholders in the attributes of annotations
  * @since 0.1.0
  */
-public final class ListenerSettingsFactory {
-
-	private final BiFunction<String, String, ListenerStore> stores;
-
-	private final @Nullable Serialization serialization;
-
-	private final Defaults defaults;
-
-	private final Observers observers;
-
-	private final StringValueResolver placeholders;
-
-	private final AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
-
-	public ListenerSettingsFactory(BiFunction<String, String, ListenerStore> stores,
-			@Nullable Serialization serialization, Defaults defaults, Observers observers,
-			StringValueResolver placeholders) {
-		this.stores = stores;
-		this.serialization = serialization;
-		this.defaults = defaults;
-		this.observers = observers;
-		this.placeholders = placeholders;
-		this.transactions.setEmbeddedValueResolver(placeholders);
-	}
-
-	boolean claimAhead() {
-		return this.defaults.claimAhead();
-	}
+public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> stores,
+		@Nullable Serialization serialization, Defaults defaults, Observers observers,
+		StringValueResolver placeholders) {
 
 	String resolve(String text) {
 		String resolved = this.placeholders.resolveStringValue(text);
@@ -74,7 +55,9 @@ public final class ListenerSettingsFactory {
 
 	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, String name,
 			@Nullable Type result, ListenerShape shape, ListenerScope scope, OffsetChoice offsets) {
-		TransactionAttribute transaction = this.transactions.getTransactionAttribute(method, targetClass);
+		AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
+		transactions.setEmbeddedValueResolver(this.placeholders);
+		TransactionAttribute transaction = transactions.getTransactionAttribute(method, targetClass);
 		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
 		ListenerStore store = this.stores.apply(resolve(annotation.store()), name);
 		Mode mode = new ModeChoice(store.template(), store.foreignTransactions()).choose(requested, name, targetClass,
@@ -97,7 +80,7 @@ public final class ListenerSettingsFactory {
 		MissingKeyPolicy onMissingKey = offsets.choose(expressions, onMissingKey(annotation, expressions),
 				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
 				store.template()::offsetProblem);
-		OperationResolver operations = new OperationResolver(new OperationResolver.Settings(name, mode, lease.value(),
+		OperationResolver operations = OperationResolver.of(new OperationResolver.Settings(name, mode, lease.value(),
 				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
 				this.observers, offsets.identities());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),

@@ -164,7 +164,7 @@ class DeclaredTypesTests {
 			.filter((candidate) -> candidate.getName().equals(name))
 			.findFirst()
 			.orElseThrow();
-		ListenerParameters parameters = new ListenerParameters(method);
+		ListenerParameters parameters = ListenerParameters.of(method);
 		boolean batch = name.equals("batch") || name.equals("records");
 		RecordExpression parsed = RecordExpression.parse(expression, attribute, "X.listen", parameters);
 		parsed.check(new DeclaredTypes(method, Listeners.class, parameters, batch), attribute, "X.listen");

@@ -25,8 +25,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 @Tag("promise-10")
 class KeyResolverTests {
 
-	private static final ListenerParameters PARAMETERS = new ListenerParameters(
-			ReflectionUtils.findMethod(KeyResolverTests.class, "listen", Map.class, ConsumerRecord.class));
+	private static final ListenerParameters PARAMETERS = ListenerParameters
+		.of(ReflectionUtils.findMethod(KeyResolverTests.class, "listen", Map.class, ConsumerRecord.class));
 
 	private final RecordHeaders headers = new RecordHeaders();
 
@@ -196,7 +196,7 @@ class KeyResolverTests {
 				null, payload, this.headers, Optional.empty());
 		RecordExpression parsed = (expression != null)
 				? RecordExpression.parse(expression, "key", "X.listen", PARAMETERS) : null;
-		return new KeyResolver(parsed, this.names)
+		return KeyResolver.of(parsed, this.names)
 			.resolve(new RecordContext(PARAMETERS, record, new Object[] { payload, record }, -1), this.headers);
 	}
 

@@ -114,7 +114,7 @@ class OperationResolverTests {
 	private OperationResolver resolver(ListenerExpressions expressions, boolean deadLetter) {
 		OperationResolver.Settings settings = new OperationResolver.Settings("X.listen", Mode.LEASED,
 				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy);
-		return new OperationResolver(settings, expressions,
+		return OperationResolver.of(settings, expressions,
 				new ListenerScope(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), this.serialization,
 				new Observers(List.of(this.listener), List.of()), null);
 	}
