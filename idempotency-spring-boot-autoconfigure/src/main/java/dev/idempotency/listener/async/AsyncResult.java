@@ -3,6 +3,7 @@ package dev.idempotency.listener.async;
 import java.lang.reflect.Method;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
@@ -27,11 +28,15 @@ public interface AsyncResult {
 	}
 
 	static boolean isReactive(Class<?> type) {
-		return ReactiveAdapterRegistry.getSharedInstance().hasAdapters()
-				&& ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null;
+		return ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null;
 	}
 
-	CompletionStage<Object> stage(@Nullable Object returned);
+	// Whether a value of a type may be computed after the method has returned.
+	static boolean isAsynchronous(Class<?> type) {
+		return Future.class.isAssignableFrom(type) || CompletionStage.class.isAssignableFrom(type) || isReactive(type);
+	}
+
+	CompletionStage<Object> stage(Object returned);
 
 	Object convert(CompletableFuture<Object> future);
 
@@ -43,8 +48,8 @@ public interface AsyncResult {
 
 		@Override
 		@SuppressWarnings("unchecked")
-		public CompletionStage<Object> stage(@Nullable Object returned) {
-			return (returned != null) ? (CompletionStage<Object>) returned : CompletableFuture.completedFuture(null);
+		public CompletionStage<Object> stage(Object returned) {
+			return (CompletionStage<Object>) returned;
 		}
 
 		@Override
@@ -70,12 +75,8 @@ public interface AsyncResult {
 
 		@Override
 		@SuppressWarnings("unchecked")
-		public CompletionStage<Object> stage(@Nullable Object returned) {
-			if (returned == null) {
-				return CompletableFuture.completedFuture(null);
-			}
-			CompletionStage<?> stage = ((Mono<?>) returned).toFuture();
-			return (CompletionStage<Object>) stage;
+		public CompletionStage<Object> stage(Object returned) {
+			return ((Mono<Object>) returned).toFuture();
 		}
 
 		@Override

@@ -202,10 +202,6 @@ public final class Delivery {
 		return this.blocked;
 	}
 
-	public boolean isBlockedBy(RuntimeException exception) {
-		return this.blocked == exception;
-	}
-
 	// An error handler of the listener may have swallowed the exception. The record must
 	// not be acknowledged nevertheless.
 	void rethrowIfBlocked() {

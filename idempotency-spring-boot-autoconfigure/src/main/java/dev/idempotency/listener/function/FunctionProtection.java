@@ -6,9 +6,7 @@ import java.lang.reflect.Type;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Future;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -125,9 +123,8 @@ public final class FunctionProtection implements BeanPostProcessor {
 
 	// The bean method declares the types of a lambda expression, whose class does not.
 	private ResolvableType type(String name, Object bean, Class<?> targetClass) {
-		BeanDefinition definition = this.beanFactory.containsBeanDefinition(name)
-				? this.beanFactory.getMergedBeanDefinition(name) : null;
-		ResolvableType type = (definition != null) ? definition.getResolvableType() : ResolvableType.NONE;
+		ResolvableType type = this.beanFactory.containsBeanDefinition(name)
+				? this.beanFactory.getMergedBeanDefinition(name).getResolvableType() : ResolvableType.NONE;
 		Class<?> kind = (bean instanceof Function<?, ?>) ? Function.class : Consumer.class;
 		ResolvableType declared = type.as(kind);
 		return (declared != ResolvableType.NONE) ? declared : ResolvableType.forClass(targetClass).as(kind);
@@ -136,11 +133,8 @@ public final class FunctionProtection implements BeanPostProcessor {
 	private static void checkTypes(String name, ResolvableType type) {
 		for (ResolvableType generic : type.getGenerics()) {
 			Class<?> resolved = generic.resolve(Object.class);
-			boolean asynchronous = Future.class.isAssignableFrom(resolved)
-					|| CompletionStage.class.isAssignableFrom(resolved) || AsyncResult.isReactive(resolved)
-					|| Stream.of(generic.getGenerics())
-						.anyMatch((element) -> AsyncResult.isReactive(element.resolve(Object.class)));
-			if (asynchronous) {
+			if (AsyncResult.isAsynchronous(resolved) || Stream.of(generic.getGenerics())
+				.anyMatch((element) -> AsyncResult.isReactive(element.resolve(Object.class)))) {
 				throw refusal(name,
 						"its type contains " + resolved.getSimpleName()
 								+ ", so that it does not process a record on the thread of the consumer",

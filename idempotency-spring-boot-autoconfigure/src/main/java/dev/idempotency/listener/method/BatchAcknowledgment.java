@@ -4,6 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.util.Assert;
 
@@ -31,9 +32,8 @@ final class BatchAcknowledgment implements Acknowledgment {
 	// The delay before the redelivery of negatively acknowledged records.
 	volatile Duration sleep = Duration.ZERO;
 
-	private volatile boolean completed;
-
-	private volatile boolean partiallyCompleted;
+	// What an acknowledgment does when the method has returned.
+	private volatile @Nullable Runnable effect;
 
 	private volatile int passedOn = NONE;
 
@@ -47,19 +47,20 @@ final class BatchAcknowledgment implements Acknowledgment {
 	}
 
 	void completed() {
-		this.completed = true;
-		if (this.acknowledged != NONE) {
-			passOn();
-		}
+		returned(this::passOn);
 	}
 
 	// Complete the acknowledged records without passing on the acknowledgment,
 	// because other records of the batch are blocked. The offsets of records that
 	// the method acknowledges from now on are committed with those of later records.
 	void partiallyCompleted() {
-		this.partiallyCompleted = true;
+		returned(this::complete);
+	}
+
+	private void returned(Runnable effect) {
+		this.effect = effect;
 		if (this.acknowledged != NONE) {
-			complete();
+			effect.run();
 		}
 	}
 
@@ -90,11 +91,9 @@ final class BatchAcknowledgment implements Acknowledgment {
 	public void acknowledge(int index) {
 		check(index);
 		this.acknowledged = Math.max(this.acknowledged, index);
-		if (this.completed) {
-			passOn();
-		}
-		else if (this.partiallyCompleted) {
-			complete();
+		Runnable current = this.effect;
+		if (current != null) {
+			current.run();
 		}
 	}
 

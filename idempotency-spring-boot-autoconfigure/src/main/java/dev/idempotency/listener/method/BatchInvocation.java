@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.commons.logging.Log;
@@ -185,12 +186,11 @@ final class BatchInvocation implements BatchHandler<Object> {
 	}
 
 	private int position(ConsumerRecord<?, ?> record) {
-		for (int i = 0; i < this.due.size(); i++) {
-			if (Coordinates.isSame(this.delivery.records().get(this.due.get(i)), record)) {
-				return i;
-			}
-		}
-		return -1;
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
+		return IntStream.range(0, this.due.size())
+			.filter((i) -> Coordinates.isSame(records.get(this.due.get(i)), record))
+			.findFirst()
+			.orElse(-1);
 	}
 
 	@Override

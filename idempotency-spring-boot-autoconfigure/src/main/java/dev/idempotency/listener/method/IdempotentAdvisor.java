@@ -90,7 +90,7 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 			return listener.invoke(invocation, delivery);
 		}
 		catch (RuntimeException ex) {
-			if (delivery.isBlockedBy(ex)) {
+			if (ex == delivery.blocked()) {
 				throw new BlockedSignal(ex);
 			}
 			throw ex;

@@ -6,7 +6,6 @@ import java.util.List;
 
 import org.aopalliance.intercept.MethodInvocation;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationRejectedException;
@@ -49,17 +48,12 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 		List<BatchItem> items = new ArrayList<>(records.size());
 		boolean[] withoutKey = new boolean[records.size()];
 		OperationRejectedException rejection = null;
-		TopicPartition lane = null;
 		for (int i = 0; i < records.size() && rejection == null; i++) {
 			ConsumerRecord<?, ?> record = records.get(i);
-			// Most records of a batch belong to one partition.
-			if (lane == null || lane.partition() != record.partition() || !lane.topic().equals(record.topic())) {
-				lane = Coordinates.partition(record);
-			}
 			try {
 				Resolution resolution = this.settings.operations().resolve(record, arguments, i);
 				withoutKey[i] = resolution.operation() == null && !resolution.excluded();
-				items.add(new BatchItem(resolution.operation(), lane));
+				items.add(new BatchItem(resolution.operation(), Coordinates.partition(record)));
 			}
 			catch (OperationRejectedException ex) {
 				rejection = ex;

@@ -58,25 +58,23 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	@Override
 	public @Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable {
 		try {
-			return process(invocation, delivery);
+			Resolution resolution = this.settings.operations()
+				.resolve(delivery.record(), invocation.getArguments(), -1);
+			IdempotentOperation operation = resolution.operation();
+			if (resolution.excluded()) {
+				return executeUnprotected(resolution.origin(), invocation, delivery);
+			}
+			if (operation == null) {
+				return executeWithoutKey(resolution.origin(), invocation, delivery);
+			}
+			return (this.async != null)
+					? executeAsync(operation, (ProxyMethodInvocation) invocation, delivery, this.async)
+					: execute(operation, invocation, delivery);
 		}
 		catch (OperationDeclinedException ex) {
 			Object body = declined(ex, delivery);
 			return (this.async != null) ? this.async.convert(CompletableFuture.completedFuture(body)) : body;
 		}
-	}
-
-	private @Nullable Object process(MethodInvocation invocation, Delivery delivery) throws Throwable {
-		Resolution resolution = this.settings.operations().resolve(delivery.record(), invocation.getArguments(), -1);
-		IdempotentOperation operation = resolution.operation();
-		if (resolution.excluded()) {
-			return executeUnprotected(resolution.origin(), invocation, delivery);
-		}
-		if (operation == null) {
-			return executeWithoutKey(resolution.origin(), invocation, delivery);
-		}
-		return (this.async != null) ? executeAsync(operation, (ProxyMethodInvocation) invocation, delivery, this.async)
-				: execute(operation, invocation, delivery);
 	}
 
 	private @Nullable Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
@@ -141,7 +139,9 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 	}
 
 	private CompletionStage<Object> stage(AsyncResult kind, MethodInvocation invocation) throws Throwable {
-		return this.settings.declinedFailures().in(kind.stage(proceed(invocation)));
+		Object returned = proceed(invocation);
+		return this.settings.declinedFailures()
+			.in((returned != null) ? kind.stage(returned) : CompletableFuture.completedFuture(null));
 	}
 
 	// The record is done: it is acknowledged, and the body of the decline is its reply.

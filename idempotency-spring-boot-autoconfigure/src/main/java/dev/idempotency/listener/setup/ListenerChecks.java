@@ -4,8 +4,6 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Type;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.Consumer;
@@ -178,8 +176,7 @@ final class ListenerChecks {
 
 	private static void checkResult(Method method, Class<?> targetClass, ListenerShape shape, String where) {
 		Class<?> type = method.getReturnType();
-		if (shape.async() == null && (Future.class.isAssignableFrom(type)
-				|| CompletionStage.class.isAssignableFrom(type) || AsyncResult.isReactive(type))) {
+		if (shape.async() == null && AsyncResult.isAsynchronous(type)) {
 			throw refusal(where, "it returns a " + type.getSimpleName() + ", which Spring Kafka does not wait for",
 					"Return a CompletableFuture or a Mono.");
 		}
