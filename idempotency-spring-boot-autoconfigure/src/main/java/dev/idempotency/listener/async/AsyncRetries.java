@@ -73,15 +73,12 @@ public final class AsyncRetries {
 			if (results == null) {
 				return;
 			}
-			this.consumer.set(new AsyncConsumer(results, new RetainedPartitions(callback), new ConcurrentHashMap<>(),
+			this.consumer.set(new AsyncConsumer(results, RetainedPartitions.of(callback), new ConcurrentHashMap<>(),
 					new ConcurrentHashMap<>()));
 		}
-		this.route = () -> route(adapter);
-		route(adapter);
-	}
-
-	private <K, V> void route(RecordMessagingMessageListenerAdapter<K, V> adapter) {
-		adapter.setCallbackForAsyncFailure(this::report);
+		Runnable toThis = () -> adapter.setCallbackForAsyncFailure(this::report);
+		this.route = toThis;
+		toThis.run();
 	}
 
 	private static @Nullable RecordMessagingMessageListenerAdapter<?, ?> adapter(Object listener) {
@@ -397,30 +394,26 @@ public final class AsyncRetries {
 			Map<TopicPartition, ConcurrentNavigableMap<Long, AsyncDelivery>> deliveries,
 			Map<TopicPartition, Long> retried) {
 
+		private ConcurrentNavigableMap<Long, AsyncDelivery> open(TopicPartition partition) {
+			return this.deliveries.computeIfAbsent(partition, (key) -> new ConcurrentSkipListMap<>());
+		}
+
 		void add(AsyncDelivery delivery) {
-			this.deliveries.computeIfAbsent(delivery.partition, (key) -> new ConcurrentSkipListMap<>())
-				.putIfAbsent(delivery.record.offset(), delivery);
+			open(delivery.partition).putIfAbsent(delivery.record.offset(), delivery);
 		}
 
 		@Nullable AsyncDelivery get(TopicPartition partition, long offset) {
-			Map<Long, AsyncDelivery> open = this.deliveries.get(partition);
-			return (open != null) ? open.get(offset) : null;
+			return open(partition).get(offset);
 		}
 
 		void remove(AsyncDelivery delivery) {
-			Map<Long, AsyncDelivery> open = this.deliveries.get(delivery.partition);
-			if (open != null) {
-				open.remove(delivery.record.offset(), delivery);
-			}
+			open(delivery.partition).remove(delivery.record.offset(), delivery);
 		}
 
 		void ignoreFrom(TopicPartition partition, long first) {
-			ConcurrentNavigableMap<Long, AsyncDelivery> open = this.deliveries.get(partition);
-			if (open != null && !open.isEmpty()) {
-				Map<Long, AsyncDelivery> behind = open.tailMap(first, true);
-				behind.values().forEach(AsyncDelivery::ignore);
-				behind.clear();
-			}
+			Map<Long, AsyncDelivery> behind = open(partition).tailMap(first, true);
+			behind.values().forEach(AsyncDelivery::ignore);
+			behind.clear();
 		}
 
 	}

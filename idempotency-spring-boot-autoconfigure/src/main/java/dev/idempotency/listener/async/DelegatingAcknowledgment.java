@@ -6,7 +6,8 @@ import org.springframework.kafka.support.Acknowledgment;
 
 /**
  * An acknowledgment that passes on to another one what its subclass does not override.
- * The default methods of the interface would reject the call instead.
+ * The default methods of the interface would reject the call instead. They do reject
+ * indexes, as the acknowledgment of a single record does.
  */
 public abstract class DelegatingAcknowledgment implements Acknowledgment {
 
@@ -19,16 +20,6 @@ public abstract class DelegatingAcknowledgment implements Acknowledgment {
 	@Override
 	public void nack(Duration sleep) {
 		this.delegate.nack(sleep);
-	}
-
-	@Override
-	public void acknowledge(int index) {
-		this.delegate.acknowledge(index);
-	}
-
-	@Override
-	public void nack(int index, Duration sleep) {
-		this.delegate.nack(index, sleep);
 	}
 
 	@Override

@@ -1,8 +1,9 @@
 package dev.idempotency.listener.springkafka;
 
+import java.util.Objects;
+
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.retry.RetryTemplate;
-import org.springframework.util.Assert;
 
 /**
  * Reads the retry template of the channel adapter that a binding of Spring Cloud Stream
@@ -42,8 +43,7 @@ public final class BindingRetries {
 	 * @return the template, {@code null} if the adapter does not retry
 	 */
 	public static @Nullable RetryTemplate template(Object adapter) {
-		Repair.Members members = REPAIR.find(adapter.getClass());
-		Assert.state(members != null, () -> REPAIR.missing(adapter.getClass()));
+		Repair.Members members = Objects.requireNonNull(REPAIR.find(adapter.getClass()));
 		return (RetryTemplate) members.get(TEMPLATE, adapter);
 	}
 

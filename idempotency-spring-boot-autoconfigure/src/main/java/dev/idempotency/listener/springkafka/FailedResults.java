@@ -22,8 +22,11 @@ import org.springframework.kafka.listener.ConsumerSeekAware.ConsumerSeekCallback
  * {@link RetainedPartitions} is not active, and a warning is logged when a consumer
  * starts.
  * </ul>
+ *
+ * @param consumer the consumer of Spring Kafka, which is its own lock
+ * @param members its members
  */
-public final class FailedResults {
+public record FailedResults(ConsumerSeekCallback consumer, Repair.Members members) {
 
 	private static final String REPORT = "callbackForAsyncFailure";
 
@@ -39,16 +42,6 @@ public final class FailedResults {
 			"org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer",
 			Repair.method(REPORT, ConsumerRecord.class, RuntimeException.class), Repair.field(OFFSETS, Map.class),
 			Repair.method(FORGET, Iterable.class));
-
-	// The consumer of Spring Kafka, which is its own lock.
-	private final ConsumerSeekCallback consumer;
-
-	private final Repair.Members members;
-
-	private FailedResults(ConsumerSeekCallback consumer, Repair.Members members) {
-		this.consumer = consumer;
-		this.members = members;
-	}
 
 	/**
 	 * Return the access to a consumer.

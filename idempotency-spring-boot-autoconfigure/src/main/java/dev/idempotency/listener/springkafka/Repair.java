@@ -67,6 +67,7 @@ final class Repair {
 			if (member == null) {
 				return null;
 			}
+			member.setAccessible(true);
 			found.put(name.name(), member);
 		}
 		return new Members(found);
@@ -139,14 +140,7 @@ final class Repair {
 	/**
 	 * The accessible members of one class.
 	 */
-	static final class Members {
-
-		private final Map<String, AccessibleObject> found;
-
-		private Members(Map<String, AccessibleObject> found) {
-			this.found = found;
-			found.values().forEach((member) -> member.setAccessible(true));
-		}
+	record Members(Map<String, AccessibleObject> found) {
 
 		@Nullable Object get(String field, Object target) {
 			return ReflectionUtils.getField((Field) member(field), target);

@@ -17,8 +17,11 @@ import org.springframework.kafka.listener.ConsumerSeekAware.ConsumerSeekCallback
  * </ul>
  * This is the only class that writes to a field of another library. The field is not
  * final.
+ *
+ * @param consumer the consumer of Spring Kafka
+ * @param members its members, {@code null} if this version does not have them
  */
-public final class RetainedPartitions {
+public record RetainedPartitions(ConsumerSeekCallback consumer, Repair.@Nullable Members members) {
 
 	private static final String PAUSED = "consumerPaused";
 
@@ -32,17 +35,13 @@ public final class RetainedPartitions {
 			"org.springframework.kafka.listener.KafkaMessageListenerContainer$ListenerConsumer",
 			Repair.variable(PAUSED, boolean.class), Repair.field(WAITING, boolean.class));
 
-	private final ConsumerSeekCallback consumer;
-
-	private final Repair.@Nullable Members members;
-
 	/**
-	 * Create the repair of a consumer.
+	 * Return the repair of a consumer.
 	 * @param consumer the callback that the consumer registers, which is itself
+	 * @return the repair
 	 */
-	public RetainedPartitions(ConsumerSeekCallback consumer) {
-		this.consumer = consumer;
-		this.members = REPAIR.findOrWarn(consumer.getClass(), WITHOUT);
+	public static RetainedPartitions of(ConsumerSeekCallback consumer) {
+		return new RetainedPartitions(consumer, REPAIR.findOrWarn(consumer.getClass(), WITHOUT));
 	}
 
 	/**

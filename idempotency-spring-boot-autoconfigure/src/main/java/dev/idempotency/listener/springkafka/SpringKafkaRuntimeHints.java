@@ -13,11 +13,9 @@ import org.springframework.util.ClassUtils;
  */
 final class SpringKafkaRuntimeHints implements RuntimeHintsRegistrar {
 
-	private static final String SPRING_KAFKA = "org.springframework.kafka.listener.CommonErrorHandler";
-
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
-		if (ClassUtils.isPresent(SPRING_KAFKA, classLoader)) {
+		if (ClassUtils.isPresent("org.springframework.kafka.listener.CommonErrorHandler", classLoader)) {
 			repairs().forEach((repair) -> repair.registerHints(hints, classLoader));
 			// RecordFilters asks which type declares a method. Spring registers the types
 			// of the application's beans.

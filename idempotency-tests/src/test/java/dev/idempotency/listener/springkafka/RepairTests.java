@@ -102,7 +102,7 @@ class RepairTests {
 	@Test
 	void retainedPartitionsAreResumedIfTheConsumerWaits() {
 		Consumer consumer = new Consumer();
-		RetainedPartitions retained = new RetainedPartitions(consumer);
+		RetainedPartitions retained = RetainedPartitions.of(consumer);
 		retained.assigned();
 		assertThat(consumer.consumerPaused).isFalse();
 		consumer.pausedForAsyncAcks = true;
@@ -114,7 +114,7 @@ class RepairTests {
 	void retainedPartitionsAreLeftToSpringKafkaIfTheirFieldIsFinal() {
 		try (Logs logs = new Logs()) {
 			FinalConsumer consumer = new FinalConsumer();
-			new RetainedPartitions(consumer).assigned();
+			RetainedPartitions.of(consumer).assigned();
 			assertThat(consumer.consumerPaused).isFalse();
 			assertThat(logs.messages("WARN")).singleElement()
 				.asString()
