@@ -33,17 +33,11 @@ final class BlockedRecords {
 
 	private static final Log logger = LogFactory.getLog(BlockedRecords.class);
 
-	private static final Duration LOG_INTERVAL = Duration.ofMinutes(1);
-
 	private final Duration logInterval;
 
 	private final Map<TopicPartition, Entry> entries = new ConcurrentHashMap<>();
 
 	private final Map<String, Long> logged = new ConcurrentHashMap<>();
-
-	BlockedRecords() {
-		this(LOG_INTERVAL);
-	}
 
 	BlockedRecords(Duration logInterval) {
 		this.logInterval = logInterval;

@@ -45,21 +45,17 @@ public final class LookAhead {
 	static @Nullable LookAhead begin(ConsumerRecord<?, ?> record) {
 		LookAhead current = CURRENT.get();
 		if (current != null && current.depth++ == 0) {
-			current.moveBehind(record);
+			// The records before it were filtered. A record that is not there was polled
+			// earlier, so that nothing is known about the next one.
+			ConsumerRecord<?, ?> candidate = current.polled.poll();
+			while (candidate != null && !Coordinates.isSame(candidate, record)) {
+				candidate = current.polled.poll();
+			}
 			if (current.claims != null) {
 				current.claims.begin();
 			}
 		}
 		return current;
-	}
-
-	// The records before it were filtered. A record that is not there was polled
-	// earlier, so that nothing is known about the next one.
-	private void moveBehind(ConsumerRecord<?, ?> record) {
-		ConsumerRecord<?, ?> candidate = this.polled.poll();
-		while (candidate != null && !Coordinates.isSame(candidate, record)) {
-			candidate = this.polled.poll();
-		}
 	}
 
 	void end() {

@@ -1,6 +1,7 @@
 package dev.idempotency.listener.delivery;
 
 import java.lang.reflect.Method;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,7 @@ public final class ProtectedListeners implements RecordOutcomes {
 
 	private final AsyncRetries asyncRetries = new AsyncRetries();
 
-	final BlockedRecords blockedRecords = new BlockedRecords();
+	final BlockedRecords blockedRecords = new BlockedRecords(Duration.ofMinutes(1));
 
 	private final Collection<ListenerScope> scopes;
 

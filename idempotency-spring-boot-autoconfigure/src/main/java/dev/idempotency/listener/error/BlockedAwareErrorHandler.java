@@ -210,7 +210,12 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	private <K, V> ConsumerRecords<K, V> handle(Exception thrownException, ConsumerRecords<?, ?> data,
 			Consumer<?, ?> consumer, MessageListenerContainer container, Runnable invokeListener,
 			BatchHandler<K, V> handler) {
-		redeliverIfPartial(thrownException, data, consumer, container);
+		PartialBatchException partial = PartialBatchException.in(thrownException);
+		if (partial != null) {
+			commit(partial.committable(data), consumer, container);
+			partial.pause(this.pauses, container, consumer);
+			redeliver(thrownException, partial.remaining(data), consumer, container);
+		}
 		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, thrownException);
 		ConsumerRecord<?, ?> record = (failed != null) ? failed.getRecord() : null;
 		if (failed != null && record != null && contains(data, record)
@@ -290,17 +295,6 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 				throw ex;
 			}
 		};
-	}
-
-	private void redeliverIfPartial(Exception error, ConsumerRecords<?, ?> batch, Consumer<?, ?> consumer,
-			MessageListenerContainer container) {
-		PartialBatchException partial = PartialBatchException.in(error);
-		if (partial == null) {
-			return;
-		}
-		commit(partial.committable(batch), consumer, container);
-		partial.pause(this.pauses, container, consumer);
-		redeliver(error, partial.remaining(batch), consumer, container);
 	}
 
 	// After a rollback of the Kafka transaction the whole batch is redelivered.

@@ -41,7 +41,8 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 */
 	public <K, V> void install(AbstractMessageListenerContainer<K, V> container, RecordOutcomes outcomes,
 			AsyncRetries asyncRetries) {
-		KafkaAwareTransactionManager<?, ?> manager = manager(container);
+		KafkaAwareTransactionManager<?, ?> manager = container.getContainerProperties()
+			.getKafkaAwareTransactionManager();
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
 		if (errorHandler == null && manager == null) {
 			// The default of the container.
@@ -145,17 +146,12 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 * @return whether the application has not replaced one of them
 	 */
 	public boolean isInstalled(AbstractMessageListenerContainer<?, ?> container) {
-		boolean transactional = manager(container) != null;
+		boolean transactional = container.getContainerProperties().getKafkaAwareTransactionManager() != null;
 		CommonErrorHandler errorHandler = container.getCommonErrorHandler();
 		return PollInterceptors.isInstalled(container)
 				&& ((errorHandler != null) ? errorHandler instanceof BlockedAwareErrorHandler : transactional)
 				&& (!transactional
 						|| container.getAfterRollbackProcessor() instanceof BlockedAwareAfterRollbackProcessor);
-	}
-
-	private static @Nullable KafkaAwareTransactionManager<?, ?> manager(
-			AbstractMessageListenerContainer<?, ?> container) {
-		return container.getContainerProperties().getKafkaAwareTransactionManager();
 	}
 
 	@Override

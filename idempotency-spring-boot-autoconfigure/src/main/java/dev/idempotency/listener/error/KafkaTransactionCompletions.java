@@ -50,10 +50,8 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 	// earlier delivery has left behind, for example because its producer was fenced.
 	static void begin() {
 		State state = STATE.get();
-		TransactionExecution current = state.open.peekFirst();
-		state.open.clear();
-		if (current != null) {
-			state.open.push(current);
+		while (state.open.size() > 1) {
+			state.open.removeLast();
 		}
 		for (PendingCompletion left : state.take()) {
 			left.abandon();
@@ -138,7 +136,7 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 	private static List<PendingCompletion> ended(TransactionExecution transaction, boolean inDoubt) {
 		State state = STATE.get();
 		state.open.remove(transaction);
-		if (state.pending.isEmpty() || transaction != state.owner) {
+		if (transaction != state.owner) {
 			return List.of();
 		}
 		if (inDoubt) {
@@ -153,19 +151,16 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 		// Latest first.
 		private final Deque<TransactionExecution> open = new ArrayDeque<>();
 
-		private List<PendingCompletion> pending = new ArrayList<>(1);
+		private final List<PendingCompletion> pending = new ArrayList<>(1);
 
 		private @Nullable TransactionExecution owner;
 
 		private boolean committing;
 
 		private List<PendingCompletion> take() {
+			List<PendingCompletion> taken = List.copyOf(this.pending);
+			this.pending.clear();
 			this.owner = null;
-			if (this.pending.isEmpty()) {
-				return List.of();
-			}
-			List<PendingCompletion> taken = this.pending;
-			this.pending = new ArrayList<>(1);
 			return taken;
 		}
 

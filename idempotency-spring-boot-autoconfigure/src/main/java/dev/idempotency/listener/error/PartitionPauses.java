@@ -72,30 +72,25 @@ final class PartitionPauses {
 		// A stopping container holds the lock that the lookup of its consumer needs.
 		MessageListenerContainer owner = container.isRunning()
 				? container.getContainerFor(partition.topic(), partition.partition()) : null;
-		if (owner == null) {
+		Block block = new Block(consumer, partition);
+		// A partition that is already blocked has a timer.
+		if (owner == null || !this.blocks.add(block)) {
 			return;
 		}
-		Runnable resume = block(owner, new Block(consumer, partition));
-		if (resume != null) {
-			Future<?> timer = this.executor.schedule(resume,
-					Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), time.toMillis())), TimeUnit.MILLISECONDS);
-			if (ended != null) {
-				ended.thenRun(() -> {
-					if (timer.cancel(false)) {
-						this.executor.execute(resume);
-					}
-				});
-			}
-		}
-	}
-
-	// A partition that is already blocked has a timer.
-	private @Nullable Runnable block(MessageListenerContainer owner, Block block) {
-		return !this.blocks.add(block) ? null : () -> {
+		Runnable resume = () -> {
 			this.blocks.remove(block);
 			// Wakes the consumer.
 			owner.resumePartition(NONE);
 		};
+		Future<?> timer = this.executor.schedule(resume,
+				Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), time.toMillis())), TimeUnit.MILLISECONDS);
+		if (ended != null) {
+			ended.thenRun(() -> {
+				if (timer.cancel(false)) {
+					this.executor.execute(resume);
+				}
+			});
+		}
 	}
 
 	/**

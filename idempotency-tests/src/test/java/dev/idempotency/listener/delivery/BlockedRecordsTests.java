@@ -125,7 +125,7 @@ class BlockedRecordsTests {
 		Waiting waiting = new Waiting();
 		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
 				new Settings(null, false, Observers.none()))) {
-			BlockedRecords records = new BlockedRecords();
+			BlockedRecords records = new BlockedRecords(Duration.ofMinutes(1));
 			records.blocked(record(17), null, new OperationInProgressException("in progress", Duration.ZERO),
 					settings(template, new Observers(List.of(waiting), List.of())));
 			records.passed(List.of(record(16)));
