@@ -103,13 +103,13 @@ public record OutboxEndpoint(OutboxAdmin admin, Show showValues, Set<String> rol
 		String requestedBy = WebResponses.user(context);
 		if (topic == null || topic.isEmpty()) {
 			UUID one = uuid(id);
-			return MessagesChanged.of(one,
-					retry ? this.admin.retry(one, requestedBy) : this.admin.discard(one, requestedBy));
+			boolean done = retry ? this.admin.retry(one, requestedBy) : this.admin.discard(one, requestedBy);
+			return new MessagesChanged(one, null, null, done ? Change.DONE : Change.ABSENT);
 		}
 		Assert.isNull(id, "Both 'id' and 'topic' are given. Name a message or a topic");
 		int size = WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT);
-		return MessagesChanged.of(topic,
-				retry ? this.admin.retry(topic, size, requestedBy) : this.admin.discard(topic, size, requestedBy));
+		int changed = retry ? this.admin.retry(topic, size, requestedBy) : this.admin.discard(topic, size, requestedBy);
+		return new MessagesChanged(null, topic, changed, (changed > 0) ? Change.DONE : Change.ABSENT);
 	}
 
 	private static UUID uuid(@Nullable String id) {
@@ -182,14 +182,6 @@ public record OutboxEndpoint(OutboxAdmin admin, Show showValues, Set<String> rol
 	 */
 	public record MessagesChanged(@Nullable UUID id, @Nullable String topic, @Nullable Integer messages,
 			Change outcome) implements ChangeDescriptor {
-
-		static MessagesChanged of(UUID id, boolean done) {
-			return new MessagesChanged(id, null, null, done ? Change.DONE : Change.ABSENT);
-		}
-
-		static MessagesChanged of(String topic, int messages) {
-			return new MessagesChanged(null, topic, messages, (messages > 0) ? Change.DONE : Change.ABSENT);
-		}
 
 	}
 

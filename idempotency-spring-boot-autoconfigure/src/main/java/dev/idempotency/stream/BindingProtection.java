@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -50,8 +51,6 @@ public final class BindingProtection extends StartupCheck
 
 	// The inputs are bound at Integer.MAX_VALUE - 3000.
 	private static final int PHASE = Integer.MAX_VALUE - 2999;
-
-	private static final String AUTO_COMMIT = "enable.auto.commit";
 
 	private final ObjectProvider<FunctionProtection> functions;
 
@@ -117,9 +116,10 @@ public final class BindingProtection extends StartupCheck
 					"has no consumer group, so that its keys would be forgotten with each start",
 					"Set '" + prefix + ".group'.");
 		}
-		if (Boolean.parseBoolean(properties.getExtension().getConfiguration().get(AUTO_COMMIT))) {
+		if (Boolean
+			.parseBoolean(properties.getExtension().getConfiguration().get(ConsumerConfig.ENABLE_AUTO_COMMIT_CONFIG))) {
 			throw refusal(function, binding, "commits offsets by itself, also those of blocked records",
-					"Remove '" + AUTO_COMMIT + "' from the configuration of the consumer.");
+					"Remove 'enable.auto.commit' from the configuration of the consumer.");
 		}
 		String problem = BindingRetries.problem(KafkaMessageDrivenChannelAdapter.class);
 		if (problem != null) {

@@ -27,17 +27,15 @@ import dev.idempotency.listener.setup.ContainerProtection.ProtectingFactory;
  */
 @SuppressWarnings("serial")
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProcessor {
-
-	private static final String METHOD = "registerListenerContainer";
+final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProcessor implements MethodInterceptor {
 
 	private final transient ObjectProvider<ContainerProtection> protection;
 
 	ListenerRegistryPostProcessor(ObjectProvider<ContainerProtection> protection) {
 		this.protection = protection;
 		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
-		pointcut.setMappedName(METHOD);
-		this.advisor = new DefaultPointcutAdvisor(pointcut, new Registration());
+		pointcut.setMappedName("registerListenerContainer");
+		this.advisor = new DefaultPointcutAdvisor(pointcut, this);
 		setProxyTargetClass(true);
 		setBeforeExistingAdvisors(true);
 	}
@@ -49,7 +47,7 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 
 	static void check(KafkaListenerEndpointRegistry registry) {
 		if (!(registry instanceof Advised advised) || Stream.of(advised.getAdvisors())
-			.noneMatch((advisor) -> advisor.getAdvice() instanceof Registration)) {
+			.noneMatch((advisor) -> advisor.getAdvice() instanceof ListenerRegistryPostProcessor)) {
 			throw new IdempotencyConfigurationException(
 					"The KafkaListenerEndpointRegistry was created before idempotent listeners could be protected.",
 					"Remove the dependency on KafkaListenerEndpointRegistry from each bean that a BeanPostProcessor needs, "
@@ -57,19 +55,14 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 		}
 	}
 
-	private final class Registration implements MethodInterceptor {
-
-		@Override
-		public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
-			KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
-			@Nullable Object[] arguments = invocation.getArguments();
-			if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
-				arguments[1] = new ProtectingFactory(factory, ListenerRegistryPostProcessor.this.protection::getObject,
-						registry);
-			}
-			return invocation.proceed();
+	@Override
+	public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+		KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
+		@Nullable Object[] arguments = invocation.getArguments();
+		if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
+			arguments[1] = new ProtectingFactory(factory, this.protection::getObject, registry);
 		}
-
+		return invocation.proceed();
 	}
 
 }

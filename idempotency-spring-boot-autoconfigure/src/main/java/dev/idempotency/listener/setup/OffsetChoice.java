@@ -50,7 +50,6 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 		if (problem == null && !required && mayMove(listener)) {
 			return MissingKeyPolicy.RECORD_COORDINATES;
 		}
-		String action = "Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.";
 		if (problem == null) {
 			String store = offsetProblem.get();
 			if (store != null && !required) {
@@ -61,7 +60,8 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 			problem = (store != null) ? Character.toLowerCase(store.charAt(0)) + store.substring(1) : null;
 		}
 		if (problem != null && required) {
-			throw new IdempotencyConfigurationException(REFUSED.formatted(listener.name(), problem), action);
+			throw new IdempotencyConfigurationException(REFUSED.formatted(listener.name(), problem),
+					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.");
 		}
 		if (problem != null) {
 			return MissingKeyPolicy.RECORD_COORDINATES;
