@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -22,6 +23,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -36,13 +38,16 @@ import dev.idempotency.template.BatchHandler.BatchResult;
  */
 final class BatchPlan<T> {
 
-	private final List<Item> items = new ArrayList<>();
+	// A single item is decided without copying.
+	private static final List<Integer> FIRST = List.of(0);
+
+	private final List<Item> items;
 
 	private final ResultCodec<T> codec;
 
 	private final StoredResults stored;
 
-	private final List<@Nullable IdempotentResult<T>> results;
+	private final @Nullable IdempotentResult<T>[] results;
 
 	private int end;
 
@@ -50,14 +55,17 @@ final class BatchPlan<T> {
 
 	private @Nullable Throwable failure;
 
+	@SuppressWarnings("unchecked")
 	BatchPlan(List<BatchItem> items, ResultCodec<T> codec, StoredResults stored) {
 		this.codec = codec;
 		this.stored = stored;
-		this.results = new ArrayList<>(Collections.nCopies(items.size(), null));
+		this.items = new ArrayList<>(items.size());
+		this.results = new IdempotentResult[items.size()];
 		this.end = items.size();
-		Map<IdempotencyKey, Item> first = new HashMap<>();
+		Map<IdempotencyKey, Item> first = (items.size() > 1) ? new HashMap<>() : Map.of();
 		for (BatchItem item : items) {
-			IdempotentOperation operation = item.operation();
+			// A single item has no copies.
+			IdempotentOperation operation = (items.size() > 1) ? item.operation() : null;
 			Item earlier = (operation != null) ? first.get(operation.key()) : null;
 			Item planned = new Item(this.items.size(), item,
 					(earlier != null && !earlier.isVersioned()) ? earlier : null);
@@ -96,6 +104,9 @@ final class BatchPlan<T> {
 	}
 
 	private List<Integer> indexes(Predicate<Item> condition) {
+		if (this.items.size() == 1) {
+			return condition.test(this.items.get(0)) ? FIRST : List.of();
+		}
 		List<Integer> indexes = new ArrayList<>(this.items.size());
 		for (Item item : this.items) {
 			if (condition.test(item)) {
@@ -103,6 +114,17 @@ final class BatchPlan<T> {
 			}
 		}
 		return indexes;
+	}
+
+	// Return the items whose leases are kept.
+	List<Integer> owned() {
+		return indexes((item) -> item.owned() != null);
+	}
+
+	void setClaims(List<Integer> items, List<Claim> claims) {
+		for (int i = 0; i < items.size(); i++) {
+			item(items.get(i)).setClaim(claims.get(i));
+		}
 	}
 
 	List<Integer> unanswered() {
@@ -178,7 +200,7 @@ final class BatchPlan<T> {
 	}
 
 	private void decideOnce() {
-		Map<Object, OperationBlockedException> blockedLanes = new HashMap<>();
+		Map<Object, OperationBlockedException> blockedLanes = (this.items.size() > 1) ? new HashMap<>() : Map.of();
 		for (Item item : this.items) {
 			OperationBlockedException before = blockedLanes.get(item.lane());
 			if (item.index() >= this.end) {
@@ -189,7 +211,7 @@ final class BatchPlan<T> {
 			}
 			else {
 				decide(item);
-				if (item.isBlocked()) {
+				if (item.isBlocked() && this.items.size() > 1) {
 					blockedLanes.put(item.lane(), item.reason());
 				}
 			}
@@ -200,7 +222,7 @@ final class BatchPlan<T> {
 		try {
 			Claim known = item.decide();
 			if (known != null) {
-				this.results.set(item.index(), this.stored.replay(item.operation(), known, this.codec));
+				this.results[item.index()] = this.stored.replay(item.operation(), known, this.codec);
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -218,11 +240,11 @@ final class BatchPlan<T> {
 	}
 
 	List<Integer> stillDue() {
-		return indexes((item) -> item.isDue() && this.results.get(item.index()) == null);
+		return indexes((item) -> item.isDue() && this.results[item.index()] == null);
 	}
 
 	@Nullable IdempotentResult<T> resultOf(int index) {
-		return this.results.get(index);
+		return this.results[index];
 	}
 
 	boolean isFailed() {
@@ -244,11 +266,11 @@ final class BatchPlan<T> {
 		return this.items.subList(0, index + 1)
 			.stream()
 			.filter((earlier) -> earlier.lane().equals(lane))
-			.allMatch((earlier) -> earlier.isRepresented() || this.results.get(earlier.index()) != null);
+			.allMatch((earlier) -> earlier.isRepresented() || this.results[earlier.index()] != null);
 	}
 
 	void done(int index, @Nullable T result) {
-		this.results.set(index, new IdempotentResult<>(result, false));
+		this.results[index] = new IdempotentResult<>(result, false);
 	}
 
 	void done(List<Integer> items, List<@Nullable T> values) {
@@ -259,7 +281,7 @@ final class BatchPlan<T> {
 
 	// Block an item whose execution is not recorded.
 	void undone(int index, OperationBlockedException reason) {
-		this.results.set(index, null);
+		this.results[index] = null;
 		item(index).setClaimFailure(reason);
 		item(index).block(reason);
 	}
@@ -274,12 +296,13 @@ final class BatchPlan<T> {
 	}
 
 	BatchResult<T> result() {
-		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
+		SortedMap<Integer, OperationBlockedException> blocked = this.items.stream().anyMatch(Item::isBlocked)
+				? new TreeMap<>() : Collections.emptySortedMap();
 		for (Item item : this.items) {
 			Item source = item;
 			if (item.original != null && item.isRepresented()) {
 				source = item.original;
-				IdempotentResult<T> result = this.results.get(source.index());
+				IdempotentResult<T> result = this.results[source.index()];
 				if (item.decision == Item.Decision.SUPERSEDED
 						&& (result != null || source.claim() instanceof Claim.Completed)) {
 					result = IdempotentResult.ofStale();
@@ -287,13 +310,14 @@ final class BatchPlan<T> {
 				else if (result != null) {
 					result = new IdempotentResult<>(result.result(), true);
 				}
-				this.results.set(item.index(), result);
+				this.results[item.index()] = result;
 			}
 			if (source.isBlocked()) {
 				blocked.put(item.index(), source.reason());
 			}
 		}
-		return new BatchResult<>(Collections.unmodifiableList(this.results), blocked, this.failedAt, this.failure);
+		return new BatchResult<>(Collections.unmodifiableList(Arrays.asList(this.results)), blocked, this.failedAt,
+				this.failure);
 	}
 
 	/**
@@ -308,7 +332,13 @@ final class BatchPlan<T> {
 		// The item that represents this one, if it is another one.
 		private @Nullable Item original;
 
+		// That of the current claim, once the key is asked for.
+		private @Nullable ClaimRequest request;
+
 		private @Nullable Claim claim;
+
+		// In leased mode, the claim while its lease is kept.
+		private @Nullable OwnedClaim owned;
 
 		// The claim was blocked, so the owner of the key is unknown.
 		private @Nullable OperationBlockedException claimFailure;
@@ -357,6 +387,23 @@ final class BatchPlan<T> {
 		boolean isUnanswered() {
 			return isProtected() && this.original == null && this.decision == Decision.DUE && this.claim == null
 					&& this.claimFailure == null;
+		}
+
+		ClaimRequest request() {
+			return Objects.requireNonNull(this.request);
+		}
+
+		ClaimRequest newRequest() {
+			this.request = operation().newRequest();
+			return this.request;
+		}
+
+		@Nullable OwnedClaim owned() {
+			return this.owned;
+		}
+
+		void setOwned(@Nullable OwnedClaim claim) {
+			this.owned = claim;
 		}
 
 		@Nullable Claim claim() {

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
@@ -73,16 +74,16 @@ final class BatchRun<T> {
 	private boolean unprotected;
 
 	// The items whose outcomes are reported when their completions have ended.
-	private final Set<Integer> deferred = new HashSet<>();
+	private Set<Integer> deferred = Set.of();
 
 	// The values of the items up to the last declined one, while the handler runs.
-	private final List<@Nullable T> finished = new ArrayList<>();
+	private final List<@Nullable T> finished = new ArrayList<>(0);
 
 	// The items that were declined in a transaction that was rolled back.
-	private final Set<Integer> declined = new HashSet<>();
+	private Set<Integer> declined = Set.of();
 
 	// What the handler itself has thrown, and the reasons for which it is blocked.
-	private final Set<Throwable> thrown = new HashSet<>();
+	private Set<Throwable> thrown = Set.of();
 
 	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec,
 			BatchHandler<T> handler, @Nullable Object single) {
@@ -211,10 +212,10 @@ final class BatchRun<T> {
 			return values;
 		}
 		catch (Throwable ex) {
-			this.thrown.add(ex);
+			this.thrown = with(this.thrown, List.of(ex));
 			OperationBlockedException blocked = OperationBlockedException.in(ex);
 			if (blocked != null) {
-				this.thrown.add(blocked);
+				this.thrown = with(this.thrown, List.of(blocked));
 			}
 			throw ex;
 		}
@@ -241,7 +242,7 @@ final class BatchRun<T> {
 	// Note that an item is declined, although its decline is replayed in
 	// this delivery.
 	void markDeclined(int index) {
-		this.declined.add(index);
+		this.declined = with(this.declined, List.of(index));
 	}
 
 	List<@Nullable T> valuesBefore(int count) {
@@ -328,7 +329,7 @@ final class BatchRun<T> {
 
 	// Defer the report of items until their completion has ended.
 	Consumer<Outcome> deferReport(List<Integer> items) {
-		this.deferred.addAll(items);
+		this.deferred = with(this.deferred, items);
 		return (ended) -> {
 			Duration share = share();
 			for (int index : items) {
@@ -419,6 +420,12 @@ final class BatchRun<T> {
 
 	private Outcome handlerOutcome(@Nullable Throwable error) {
 		return (this.unprotected && isSingle()) ? Outcome.UNPROTECTED : Outcomes.ofHandler(error);
+	}
+
+	private static <E> Set<E> with(Set<E> set, Collection<E> more) {
+		Set<E> all = new HashSet<>(set);
+		all.addAll(more);
+		return all;
 	}
 
 	void leaveContext() {

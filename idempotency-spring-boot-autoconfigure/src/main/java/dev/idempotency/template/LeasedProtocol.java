@@ -1,10 +1,7 @@
 package dev.idempotency.template;
 
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -16,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
@@ -64,9 +62,6 @@ final class LeasedProtocol<T> {
 	private final boolean allOrNothing;
 
 	private final @Nullable ClaimAhead ahead;
-
-	// By the index of their item.
-	private final Map<Integer, OwnedClaim> owned = new LinkedHashMap<>();
 
 	// Without a boundary, the handler runs without protection.
 	LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous, BatchRun<T> run,
@@ -140,7 +135,7 @@ final class LeasedProtocol<T> {
 		}
 		CompletableFuture<IdempotentResult<T>> future = this.asynchronous.settle(stage, claim,
 				(value) -> this.run.write(due.get(0), value));
-		this.owned.clear();
+		this.plan.item(due.get(0)).setOwned(null);
 		return future;
 	}
 
@@ -154,13 +149,13 @@ final class LeasedProtocol<T> {
 		if (this.allOrNothing && this.plan.isIncomplete()) {
 			// The transaction is rolled back for the
 			// items that are blocked or rejected.
-			release(List.copyOf(this.owned.keySet()));
+			release(this.plan.owned());
 			return false;
 		}
 		List<Integer> surplus = this.plan.surplus();
 		release(surplus);
 		if (this.isProtected && !this.plan.unanswered().isEmpty()) {
-			surplus.stream().map(this.owned::remove).filter(Objects::nonNull).forEach(this.settlements::leave);
+			leave(surplus);
 			return true;
 		}
 		List<Integer> due = this.plan.stillDue();
@@ -176,8 +171,14 @@ final class LeasedProtocol<T> {
 	}
 
 	private void leave() {
-		this.owned.values().forEach(this.settlements::leave);
-		this.owned.clear();
+		leave(this.plan.owned());
+	}
+
+	private void leave(List<Integer> items) {
+		for (int index : owned(items)) {
+			this.settlements.leave(claim(index));
+			this.plan.item(index).setOwned(null);
+		}
 	}
 
 	private void claim() {
@@ -185,7 +186,7 @@ final class LeasedProtocol<T> {
 		Claimed taken = (this.ahead != null && !asked.isEmpty()) ? this.ahead.take(operation(asked.get(0))) : null;
 		if (taken != null) {
 			this.plan.item(asked.get(0)).setClaim(taken.claim());
-			answered(asked.get(0), taken.request(), taken.claim(), taken.since());
+			answered(asked.get(0), taken.request(), taken.since());
 			return;
 		}
 		for (List<Integer> part : StoreCalls.parts(asked)) {
@@ -193,7 +194,7 @@ final class LeasedProtocol<T> {
 				claim(part);
 			}
 			catch (IdempotencyStoreUnavailableException ex) {
-				if (this.owned.isEmpty()) {
+				if (this.plan.owned().isEmpty()) {
 					throw ex;
 				}
 				// The items that are claimed run, so that each delivery makes progress.
@@ -205,28 +206,30 @@ final class LeasedProtocol<T> {
 	}
 
 	private void claim(List<Integer> items) {
-		Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
-		items.forEach((index) -> requests.put(index, operation(index).newRequest()));
+		List<ClaimRequest> requests = StoreCalls.each(items, (index) -> this.plan.item(index).newRequest());
 		long start = System.nanoTime();
 		Object subject = this.run.subject(items);
 		this.engine.calls().permit(subject);
 		try {
-			claim(requests, subject);
+			claim(items, requests, subject);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			// The store may have recorded the claims although its answer is missing.
-			releaseLater(requests);
+			releaseLater(items);
 			throw ex;
 		}
-		requests.forEach((index, request) -> answered(index, request, this.plan.item(index).claim(), start));
+		for (int index : items) {
+			answered(index, this.plan.item(index).request(), start);
+		}
 	}
 
-	private void answered(int index, ClaimRequest request, @Nullable Claim claim, long since) {
+	private void answered(int index, ClaimRequest request, long since) {
+		Claim claim = this.plan.item(index).claim();
 		if (claim instanceof Claim.Completed completed) {
 			this.engine.cache().add(operation(index), completed.result());
 		}
 		else if (claim instanceof Claim.Acquired acquired) {
-			this.owned.put(index, this.settlements.keep(operation(index), request, acquired, since));
+			this.plan.item(index).setOwned(this.settlements.keep(operation(index), request, acquired, since));
 		}
 	}
 
@@ -255,64 +258,61 @@ final class LeasedProtocol<T> {
 		return others;
 	}
 
-	private void claim(Map<Integer, ClaimRequest> requests, Object subject) {
+	private void claim(List<Integer> items, List<ClaimRequest> requests, Object subject) {
 		List<Claim> claims;
 		try {
-			claims = this.engine.calls()
-				.call(StoreCall.CLAIM, subject, () -> this.engine.store().claimAll(List.copyOf(requests.values())));
+			claims = this.engine.calls().call(StoreCall.CLAIM, subject, () -> this.engine.store().claimAll(requests));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
-			if (requests.size() == 1) {
-				requests.keySet().forEach((index) -> this.plan.item(index).setClaimFailure(ex));
+			if (items.size() == 1) {
+				this.plan.item(items.get(0)).setClaimFailure(ex);
 				return;
 			}
-			Map<Integer, ClaimRequest> behind = claimEach(requests);
+			List<Integer> behind = claimEach(items);
 			if (ex instanceof IdempotencyStoreRefusedException) {
-				releaseOnce(behind.values(), subject);
+				releaseOnce(behind, subject);
 			}
 			else {
 				releaseLater(behind);
 			}
 			return;
 		}
-		int position = 0;
-		for (int index : requests.keySet()) {
-			this.plan.item(index).setClaim(claims.get(position++));
-		}
+		this.plan.setClaims(items, claims);
 	}
 
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
-	// Returns the requests of the later ones, which the failed call may have claimed.
-	private Map<Integer, ClaimRequest> claimEach(Map<Integer, ClaimRequest> requests) {
-		Map<Integer, ClaimRequest> behind = new LinkedHashMap<>();
-		requests.forEach((index, request) -> {
+	// Returns the later ones, which the failed call may have claimed.
+	private List<Integer> claimEach(List<Integer> items) {
+		List<Integer> behind = new ArrayList<>();
+		for (int index : items) {
 			IdempotentOperation operation = operation(index);
 			boolean asked = this.plan.claimOne(index, () -> {
 				this.engine.calls().permit(operation);
-				return this.engine.calls().call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(request));
+				return this.engine.calls()
+					.call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(this.plan.item(index).request()));
 			});
 			if (!asked) {
-				behind.put(index, request);
+				behind.add(index);
 				this.plan.item(index).leaveOut(null);
 			}
-		});
+		}
 		return behind;
 	}
 
-	private void releaseLater(Map<Integer, ClaimRequest> requests) {
-		requests.forEach((index, request) -> this.settlements.releaseLater(operation(index), request));
+	private void releaseLater(List<Integer> items) {
+		items.forEach((index) -> this.settlements.releaseLater(operation(index), this.plan.item(index).request()));
 	}
 
 	// Without a retry: a store that refuses the release as well may do so for hours.
-	private void releaseOnce(Collection<ClaimRequest> requests, Object subject) {
-		if (requests.isEmpty()) {
+	private void releaseOnce(List<Integer> items, Object subject) {
+		if (items.isEmpty()) {
 			return;
 		}
+		List<ClaimRequest> requests = StoreCalls.each(items, (index) -> this.plan.item(index).request());
 		try {
-			this.engine.calls()
-				.call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(List.copyOf(requests)));
+			this.engine.calls().call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(requests));
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("Claims were not released; their keys are free when their leases have expired", ex);
@@ -322,7 +322,7 @@ final class LeasedProtocol<T> {
 	private void run(List<Integer> due) {
 		List<@Nullable T> values;
 		try {
-			values = this.run.run(due, (index) -> this.owned.containsKey(index) ? claim(index).execution() : null);
+			values = this.run.run(due, this::execution);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -345,6 +345,11 @@ final class LeasedProtocol<T> {
 				complete(later, values.subList(now, due.size()));
 			}
 		}
+	}
+
+	private @Nullable IdempotentExecution execution(int index) {
+		OwnedClaim claim = this.plan.item(index).owned();
+		return (claim != null) ? claim.execution() : null;
 	}
 
 	private void failed(List<Integer> due, Throwable error) {
@@ -420,7 +425,7 @@ final class LeasedProtocol<T> {
 			return;
 		}
 		List<OwnedClaim> claims = claims(mine);
-		mine.forEach(this.owned::remove);
+		mine.forEach((index) -> this.plan.item(index).setOwned(null));
 		receiver.defer(new PendingCompletion(this.settlements, claims, this.run.deferReport(held)));
 	}
 
@@ -434,7 +439,7 @@ final class LeasedProtocol<T> {
 							.map((index) -> new PendingCompletion(this.settlements, claims(List.of(index)),
 									this.run.deferReport(List.of(index))))
 							.toList());
-			mine.forEach(this.owned::remove);
+			mine.forEach((index) -> this.plan.item(index).setOwned(null));
 		}
 	}
 
@@ -442,7 +447,7 @@ final class LeasedProtocol<T> {
 	private List<Integer> done(List<Integer> done, List<@Nullable T> values) {
 		for (int i = 0; i < done.size(); i++) {
 			int index = done.get(i);
-			OwnedClaim claim = this.owned.get(index);
+			OwnedClaim claim = this.plan.item(index).owned();
 			if (claim != null) {
 				claim.setResult(this.run.write(index, values.get(i)));
 			}
@@ -466,9 +471,7 @@ final class LeasedProtocol<T> {
 	}
 
 	private List<Integer> owned(List<Integer> items) {
-		List<Integer> mine = new ArrayList<>(items);
-		mine.retainAll(this.owned.keySet());
-		return mine;
+		return StoreCalls.some(items, (index) -> this.plan.item(index).owned() != null);
 	}
 
 	private List<OwnedClaim> claims(List<Integer> mine) {
@@ -476,12 +479,12 @@ final class LeasedProtocol<T> {
 	}
 
 	private OwnedClaim claim(int index) {
-		return Objects.requireNonNull(this.owned.get(index));
+		return Objects.requireNonNull(this.plan.item(index).owned());
 	}
 
 	private void undoLost(List<Integer> items, @Nullable Throwable error) {
 		for (int index : items) {
-			OwnedClaim claim = this.owned.get(index);
+			OwnedClaim claim = this.plan.item(index).owned();
 			if (claim != null && claim.isLost()) {
 				lost(index, error);
 			}

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
@@ -148,6 +149,9 @@ final class StoreCalls {
 
 	// Split the keys of a large batch: each call has the same time-out.
 	static <T> List<List<T>> parts(List<T> keys) {
+		if (!keys.isEmpty() && keys.size() <= MAX_KEYS) {
+			return List.of(keys);
+		}
 		List<List<T>> parts = new ArrayList<>();
 		for (int from = 0; from < keys.size(); from += MAX_KEYS) {
 			parts.add(keys.subList(from, Math.min(keys.size(), from + MAX_KEYS)));
@@ -161,15 +165,19 @@ final class StoreCalls {
 				: elements.stream().map(function).toList();
 	}
 
+	static <T> List<T> some(List<T> elements, Predicate<T> condition) {
+		return (elements.size() == 1) ? condition.test(elements.get(0)) ? elements : List.of()
+				: elements.stream().filter(condition).toList();
+	}
+
 	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
 		return inParts(keys, (part) -> call(call, subject, () -> action.apply(part)));
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {
-		if (!keys.isEmpty() && keys.size() <= MAX_KEYS) {
-			return action.apply(keys);
-		}
-		return parts(keys).stream().flatMap((part) -> action.apply(part).stream()).toList();
+		List<List<T>> parts = parts(keys);
+		return (parts.size() == 1) ? action.apply(keys)
+				: parts.stream().flatMap((part) -> action.apply(part).stream()).toList();
 	}
 
 	private static Duration since(long start) {

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
@@ -72,8 +71,8 @@ final class TransactionalProtocol<T> {
 
 	private final OffsetClaims offsets;
 
-	// The requests of the current transaction, by the index of their item.
-	private final Map<Integer, ClaimRequest> requests = new LinkedHashMap<>();
+	// The items with records that the current transaction has asked for.
+	private List<Integer> requested = List.of();
 
 	// That of the marks which the current transaction has raised.
 	private UUID token = UUID.randomUUID();
@@ -130,14 +129,13 @@ final class TransactionalProtocol<T> {
 	}
 
 	private TransactionStatus claim(List<Integer> unanswered) {
-		this.requests.clear();
+		this.requested = List.of();
 		Object subject = this.run.subject(this.plan.due());
 		if (unanswered.isEmpty()) {
 			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
 			Assert.state(this.run.isSingle() || transaction.isNewTransaction(), JOINED);
 			return transaction;
 		}
-		List<Integer> positioned = new ArrayList<>();
 		// Most keys are new, but those with versions have records as a rule.
 		boolean insert = true;
 		for (int index : unanswered) {
@@ -145,12 +143,13 @@ final class TransactionalProtocol<T> {
 			insert &= operation.version() == null;
 			if (operation.position() != null) {
 				this.offsets.requireSupported();
-				positioned.add(index);
 			}
 			else {
-				this.requests.put(index, operation.newRequest());
+				this.plan.item(index).newRequest();
 			}
 		}
+		List<Integer> positioned = StoreCalls.some(unanswered, this::hasPosition);
+		this.requested = StoreCalls.some(unanswered, (index) -> !hasPosition(index));
 		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		if (joined && !this.run.isSingle()) {
@@ -186,15 +185,14 @@ final class TransactionalProtocol<T> {
 
 	// Returns whether all keys are claimed or known.
 	private boolean claimRecords(Object asked, boolean joined, boolean insert) {
-		List<ClaimRequest> all = List.copyOf(this.requests.values());
+		List<ClaimRequest> all = requests();
 		List<Claim> claims = insert ? insertAll(all, asked) : claimAll(all, asked, joined);
 		if (claims.size() < all.size()) {
 			return false;
 		}
-		int position = 0;
-		for (int index : this.requests.keySet()) {
+		this.plan.setClaims(this.requested, claims);
+		for (int index : this.requested) {
 			Item item = this.plan.item(index);
-			item.setClaim(claims.get(position++));
 			// In a joined transaction the completion itself may still be rolled back.
 			if (!joined && item.claim() instanceof Claim.Completed completed) {
 				this.parts.engine().cache().add(item.operation(), completed.result());
@@ -216,11 +214,11 @@ final class TransactionalProtocol<T> {
 	private TransactionStatus claimEach(List<Integer> positioned, Object asked) {
 		TransactionStatus transaction = begin(asked);
 		return this.transactions.orRollback(transaction, () -> {
-			this.requests.forEach((index, request) -> {
-				IdempotentOperation operation = this.plan.item(index).operation();
-				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, operation,
-						() -> this.store.claimInTransaction(request, true)));
-			});
+			for (int index : this.requested) {
+				Item item = this.plan.item(index);
+				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, item.operation(),
+						() -> this.store.claimInTransaction(item.request(), true)));
+			}
 			this.offsets.claimEach(this.run, positioned, this.token);
 			return transaction;
 		});
@@ -232,7 +230,11 @@ final class TransactionalProtocol<T> {
 	}
 
 	private boolean isPositioned(int index) {
-		return this.plan.item(index).isClaimed() && this.plan.item(index).operation().position() != null;
+		return this.plan.item(index).isClaimed() && hasPosition(index);
+	}
+
+	private boolean hasPosition(int index) {
+		return this.plan.item(index).operation().position() != null;
 	}
 
 	private TransactionStatus begin(Object subject) {
@@ -282,7 +284,7 @@ final class TransactionalProtocol<T> {
 	}
 
 	private void settleAfterRollback(List<Integer> due, @Nullable Throwable error) {
-		List<ClaimRequest> claims = List.copyOf(this.requests.values());
+		List<ClaimRequest> claims = requests();
 		List<OffsetMark> marks = marks(due);
 		if (claims.isEmpty() && marks.isEmpty()) {
 			return;
@@ -317,7 +319,11 @@ final class TransactionalProtocol<T> {
 	}
 
 	private ClaimRequest request(int index) {
-		return Objects.requireNonNull(this.requests.get(index));
+		return this.plan.item(index).request();
+	}
+
+	private List<ClaimRequest> requests() {
+		return StoreCalls.each(this.requested, this::request);
 	}
 
 	private void store(List<Integer> due, Map<Integer, Completion> completions) {
@@ -438,7 +444,7 @@ final class TransactionalProtocol<T> {
 	}
 
 	private boolean undo(List<Integer> due, Throwable error) {
-		return this.transactions.undo(this.run.subject(due), List.copyOf(this.requests.values()), marks(due), error);
+		return this.transactions.undo(this.run.subject(due), requests(), marks(due), error);
 	}
 
 	private List<OffsetMark> marks(List<Integer> items) {
