@@ -11,7 +11,6 @@ import java.util.Set;
 import javax.sql.DataSource;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -57,12 +56,8 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 
 	// Whether the current thread determines the database of a new connection.
 	static boolean isRouting(DataSource dataSource) {
-		DataSource target = dataSource;
-		while (target instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
-			target = delegating.getTargetDataSource();
-		}
 		try {
-			return target instanceof AbstractRoutingDataSource || target.isWrapperFor(AbstractRoutingDataSource.class);
+			return dataSource.isWrapperFor(AbstractRoutingDataSource.class);
 		}
 		catch (SQLException | RuntimeException ex) {
 			// Some pools cannot unwrap before their first connection.

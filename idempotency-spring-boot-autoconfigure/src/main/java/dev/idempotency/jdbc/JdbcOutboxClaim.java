@@ -211,7 +211,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		try {
 			if (!published.isEmpty()) {
 				Object[] ids = published.stream().map((claimed) -> claimed.row().id()).toArray();
-				int marked = this.sql.statement(this.delete ? this.sql.deletePublished() : this.sql.published())
+				int marked = this.sql.statement(this.sql.published(this.delete))
 					.update(this.connection, Parameters.none().with("ids", "uuid", ids));
 				if (marked != ids.length) {
 					logger.error("Only " + marked + " of " + ids.length + " published messages of the outbox '"

@@ -156,11 +156,10 @@ final class PostgresOutboxSql extends OutboxSql {
 	}
 
 	private static Claims claims(TableName table, String some, String first) {
-		String rows = first.formatted(table, due(table, SAME_KEY, LANE_HAS_REFUSED, ""),
-				columns(table, SAME_KEY, LANE_HAS_REFUSED, ""), MARK, RETRIED);
-		return new Claims(
-				lockLanes(table, LIMITS, some.formatted(table, due(table, SAME_KEY, "TRUE", ""), "", MARK, RETRIED)),
-				ROWS.formatted(table, rows));
+		String hasSome = some.formatted(table, DUE.formatted(table, SAME_KEY, "TRUE", ""), "", MARK, RETRIED);
+		String rows = first.formatted(table, DUE.formatted(table, SAME_KEY, LANE_HAS_REFUSED, ""),
+				COLUMNS.formatted(table, SAME_KEY, LANE_HAS_REFUSED, ""), MARK, RETRIED);
+		return new Claims(LOCK_LANES.formatted(table, LIMITS, hasSome), ROWS.formatted(table, rows));
 	}
 
 	@Override
