@@ -28,8 +28,7 @@ import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.ReconciliationEndpoint;
 import dev.idempotency.actuate.WebResponses;
 import dev.idempotency.outbox.OutboxAdmin;
-import dev.idempotency.outbox.OutboxNotifier;
-import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxLoop;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.store.IdempotencyStore;
@@ -79,9 +78,9 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
 		@ConditionalOnBean(OutboxStore.class)
 		@ConditionalOnMissingBean
-		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
-				ObjectProvider<OutboxNotifier> notifier, BeanFactory beanFactory, EndpointProperties properties) {
-			OutboxAdmin admin = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
+		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxLoop> relays,
+				BeanFactory beanFactory, EndpointProperties properties) {
+			OutboxAdmin admin = new OutboxAdmin(store, () -> relays.forEach(OutboxLoop::wake),
 					Observers.of(beanFactory));
 			return new OutboxEndpoint(admin, properties.showValues(), properties.roles());
 		}

@@ -44,6 +44,7 @@ import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxContext;
+import dev.idempotency.outbox.OutboxLoop;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxPublisher;
@@ -168,12 +169,12 @@ class OutboxConfiguration {
 			.collect(Collectors.toSet());
 	}
 
+	// A commit wakes the relay of this instance, or the notifier of the others.
 	@Bean
 	@ConditionalOnMissingBean
 	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxContext> contexts,
-			ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
-		return Outbox.of(store, serializer, contexts.orderedStream().toList(),
-				IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier));
+			ObjectProvider<OutboxLoop> relays) {
+		return Outbox.of(store, serializer, contexts.orderedStream().toList(), () -> relays.forEach(OutboxLoop::wake));
 	}
 
 	@Bean

@@ -25,6 +25,8 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 
 	static final Duration GRACE = Duration.ofSeconds(2);
 
+	static final Duration UNTIL_WOKEN = Duration.ofDays(1);
+
 	// Listener containers stop at Integer.MAX_VALUE - 100.
 	private static final int PHASE = Integer.MAX_VALUE / 2;
 

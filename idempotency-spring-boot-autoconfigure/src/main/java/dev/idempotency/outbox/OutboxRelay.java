@@ -45,8 +45,6 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxRelay.class);
 
-	private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
-
 	private final OutboxStore store;
 
 	private final Settings settings;

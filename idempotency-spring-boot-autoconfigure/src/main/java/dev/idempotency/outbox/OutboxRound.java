@@ -46,6 +46,9 @@ final class OutboxRound {
 	// For a producer that reports its timeout a little late.
 	private static final Duration GRACE = Duration.ofSeconds(1);
 
+	// A send that takes longer has waited for the producer.
+	private static final Duration LONG = Duration.ofMillis(200);
+
 	// The estimated size of the headers of a message.
 	private static final int HEADERS = 200;
 
@@ -191,7 +194,7 @@ final class OutboxRound {
 		});
 		if (sent.isCompletedExceptionally()) {
 			failedAtOnce(next.row().topic(), ExceptionCauses.ofStage(sent.handle((done, error) -> error).join()),
-					UnavailableTopics.isLong(System.nanoTime() - start));
+					System.nanoTime() - start > LONG.toNanos());
 			return false;
 		}
 		return true;
