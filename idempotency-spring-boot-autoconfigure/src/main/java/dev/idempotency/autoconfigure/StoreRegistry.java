@@ -240,10 +240,9 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 		if (this.properties.stores().containsKey(name)) {
 			return this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class);
 		}
-		return (name.isEmpty() || name.equals(StoreNames.DEFAULT)) ? defaultTemplate() : bean(name, listener);
-	}
-
-	private IdempotencyTemplate defaultTemplate() {
+		if (!name.isEmpty() && !name.equals(StoreNames.DEFAULT)) {
+			return bean(name, listener);
+		}
 		IdempotencyTemplate template = this.beanFactory.getBeanProvider(IdempotencyTemplate.class).getIfAvailable();
 		if (template == null) {
 			throw selection().missing(this.properties.store().type(), "idempotency.store.type");

@@ -19,7 +19,6 @@ import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
@@ -62,7 +61,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 	private final MeterRegistry registry;
 
 	// Building the tags of a meter for each record would cost more than counting it.
-	private final Map<Record, Timer> timers = new ConcurrentHashMap<>();
+	private final Map<List<?>, Timer> timers = new ConcurrentHashMap<>();
 
 	private final Map<List<String>, AtomicInteger> gauges = new ConcurrentHashMap<>();
 
@@ -76,7 +75,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void handled(HandledOperation execution) {
-		this.timers.computeIfAbsent(new Handled(execution.listener(), execution.mode(), execution.outcome()),
+		this.timers.computeIfAbsent(List.of(execution.listener(), execution.mode(), execution.outcome()),
 				(handled) -> timer("idempotency.process", "Processing of a record under its key, including the handler",
 						"listener", execution.listener(), "mode", value(execution.mode()), "outcome",
 						value(execution.outcome())))
@@ -86,7 +85,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 	@Override
 	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 		this.timers
-			.computeIfAbsent(new Called(store, call, outcome),
+			.computeIfAbsent(List.of(store, call, outcome),
 					(called) -> timer("idempotency.store", "Calls of the idempotency store", "store", store,
 							"operation", value(call), "outcome", value(outcome)))
 			.record(duration);
@@ -219,14 +218,6 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	private static String value(Enum<?> constant) {
 		return constant.name().toLowerCase(Locale.ROOT);
-	}
-
-	private record Handled(String listener, Mode mode, Outcome outcome) {
-
-	}
-
-	private record Called(String store, StoreCall call, StoreOutcome outcome) {
-
 	}
 
 }

@@ -46,6 +46,9 @@ final class RecordScan {
 
 	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
 
+	// Null for a server without a cluster.
+	private final @Nullable StatefulRedisClusterConnection<byte[], byte[]> cluster;
+
 	private final RecordScripts scripts;
 
 	private final Deadline deadline;
@@ -56,6 +59,8 @@ final class RecordScan {
 
 	RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline) {
 		this.commands = commands;
+		this.cluster = (commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> advanced)
+				? advanced.getStatefulConnection() : null;
 		this.scripts = scripts;
 		this.deadline = deadline;
 		this.end = deadline.middle();
@@ -103,11 +108,10 @@ final class RecordScan {
 	// A server without a cluster is a node without a name. The ReadFrom setting of the
 	// client is ignored: a cursor is valid on one node, and a replica may lag behind.
 	private List<String> nodes() {
-		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
-		if (cluster == null) {
+		if (this.cluster == null) {
 			return List.of("");
 		}
-		List<String> masters = cluster.getPartitions()
+		List<String> masters = this.cluster.getPartitions()
 			.stream()
 			.filter((node) -> node.is(RedisClusterNode.NodeFlag.UPSTREAM))
 			.map(RedisClusterNode::getNodeId)
@@ -121,13 +125,8 @@ final class RecordScan {
 	}
 
 	private RedisKeyAsyncCommands<byte[], byte[]> commands(String node) throws ExecutionException, TimeoutException {
-		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
-		return (cluster != null) ? this.deadline.await(cluster.getConnectionAsync(node)).async() : this.commands;
-	}
-
-	private @Nullable StatefulRedisClusterConnection<byte[], byte[]> cluster() {
-		return (this.commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> advanced)
-				? advanced.getStatefulConnection() : null;
+		return (this.cluster != null) ? this.deadline.await(this.cluster.getConnectionAsync(node)).async()
+				: this.commands;
 	}
 
 	private boolean visit(List<byte[]> names, Predicate<ScannedRecord> visitor)
