@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Function;
 
 import javax.sql.DataSource;
 
@@ -212,6 +213,13 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 					"Choose another name.");
 		}
 		return templates;
+	}
+
+	// Return a part of each template by its name in meters and messages.
+	<T> Map<String, T> byName(Function<IdempotencyTemplate, T> part) {
+		Map<String, T> parts = new LinkedHashMap<>();
+		templates().values().forEach((template) -> parts.put(template.name(), part.apply(template)));
+		return parts;
 	}
 
 	// Records of listeners with the same scope would meet, and each store would clean up

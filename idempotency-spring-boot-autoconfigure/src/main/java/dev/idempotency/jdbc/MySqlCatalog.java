@@ -55,11 +55,6 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	@Override
-	String nameOf(RequiredTable.Type type) {
-		return type.inMySql();
-	}
-
-	@Override
 	@Nullable String schema(Connection connection, TableName table) throws SQLException {
 		return ask(connection, "SELECT DATABASE()", Parameters.none());
 	}
