@@ -265,7 +265,7 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 	 * Resets a connection after work. An error of the work is not replaced by one of the
 	 * reset, which fails if the driver or the pool has closed the connection.
 	 */
-	private interface Reset extends AutoCloseable {
+	interface Reset extends AutoCloseable {
 
 		@Override
 		void close() throws SQLException;

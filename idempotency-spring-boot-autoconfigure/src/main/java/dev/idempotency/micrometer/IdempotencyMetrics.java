@@ -135,18 +135,16 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void completionFailed(String listener, IdempotencyKey key) {
-		counter("idempotency.completion.failed", "Completions that could not be recorded at the first attempt",
-				"listener", listener)
-			.increment();
+		count(1, "idempotency.completion.failed", "Completions that could not be recorded at the first attempt",
+				"listener", listener);
 		pending(listener).incrementAndGet();
 	}
 
 	@Override
 	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
 		pending(listener).decrementAndGet();
-		counter("idempotency.completion.settled", "Pending completions that have been settled", "listener", listener,
-				"outcome", value(settlement))
-			.increment();
+		count(1, "idempotency.completion.settled", "Pending completions that have been settled", "listener", listener,
+				"outcome", value(settlement));
 	}
 
 	private AtomicInteger pending(String listener) {
@@ -156,29 +154,25 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void intervened(Intervention intervention, boolean done) {
-		counter("idempotency.endpoint.writes", "Interventions of operators", "operation", value(intervention),
-				"outcome", done ? "done" : "refused")
-			.increment();
+		count(1, "idempotency.endpoint.writes", "Interventions of operators", "operation", value(intervention),
+				"outcome", done ? "done" : "refused");
 	}
 
 	@Override
 	public void keyMissing(String listener, MissingKeyPolicy policy) {
-		counter("idempotency.key.missing", "Records without a usable idempotency key", "listener", listener, "policy",
-				value(policy))
-			.increment();
+		count(1, "idempotency.key.missing", "Records without a usable idempotency key", "listener", listener, "policy",
+				value(policy));
 	}
 
 	@Override
 	public void resultNotStored(String listener, IdempotencyKey key) {
-		counter("idempotency.result.not.stored", "Completed operations whose results could not be stored", "listener",
-				listener)
-			.increment();
+		count(1, "idempotency.result.not.stored", "Completed operations whose results could not be stored", "listener",
+				listener);
 	}
 
 	@Override
 	public void cleanedUp(String table, int deleted) {
-		counter("idempotency.cleanup.deleted", "Expired idempotency records that were deleted", "table", table)
-			.increment(deleted);
+		count(deleted, "idempotency.cleanup.deleted", "Expired idempotency records that were deleted", "table", table);
 	}
 
 	@Override
@@ -208,8 +202,8 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 		});
 	}
 
-	private Counter counter(String name, String description, String... tags) {
-		return Counter.builder(name).description(description).tags(tags).register(this.registry);
+	private void count(int amount, String name, String description, String... tags) {
+		Counter.builder(name).description(description).tags(tags).register(this.registry).increment(amount);
 	}
 
 	private Timer timer(String name, String description, String... tags) {
