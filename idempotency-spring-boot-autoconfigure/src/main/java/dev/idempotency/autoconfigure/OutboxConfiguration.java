@@ -143,7 +143,11 @@ class OutboxConfiguration {
 				: templates.getIfUnique();
 		List<KafkaTemplate<?, ?>> candidates = (template != null) ? List.of(template) : templates.stream().toList();
 		boolean routing = candidates.stream().anyMatch(RoutingKafkaTemplate.class::isInstance);
-		Set<ProducerFactory<?, ?>> found = routing ? Set.of() : factories(candidates);
+		// A mock of the application's tests has no ProducerFactory. Spring adds it to the
+		// template of Boot unless the types of key and value are the same.
+		Set<ProducerFactory<?, ?>> found = routing ? Set.of() : candidates.stream()
+			.flatMap((candidate) -> Stream.<ProducerFactory<?, ?>>ofNullable(candidate.getProducerFactory()))
+			.collect(Collectors.toSet());
 		if (candidates.isEmpty() || routing || found.size() > 1) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
@@ -159,14 +163,6 @@ class OutboxConfiguration {
 							+ "OutboxPublisher bean.");
 		}
 		return new OutboxProducers(factory);
-	}
-
-	// A mock of the application's tests has no ProducerFactory. Spring adds it to the
-	// template of Boot unless the types of key and value are the same.
-	private static Set<ProducerFactory<?, ?>> factories(List<KafkaTemplate<?, ?>> templates) {
-		return templates.stream()
-			.flatMap((template) -> Stream.<ProducerFactory<?, ?>>ofNullable(template.getProducerFactory()))
-			.collect(Collectors.toSet());
 	}
 
 	// A commit wakes the relay of this instance, or the notifier of the others.
