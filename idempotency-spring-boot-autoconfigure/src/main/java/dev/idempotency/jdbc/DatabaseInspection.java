@@ -172,10 +172,15 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 				return query.on(connection);
 			}
 			catch (SQLException ex) {
-				if (Problem.isPermanent(ex.getSQLState())) {
-					throw refused(ex);
+				if (!Problem.isPermanent(ex.getSQLState())) {
+					throw ex;
 				}
-				throw ex;
+				IdempotencyConfigurationException refused = new IdempotencyConfigurationException(
+						"The database of the idempotency store or the outbox refused a statement at start-up: "
+								+ ex.getMessage(),
+						"Check the options of the JDBC URL, and the privileges of the user.");
+				refused.initCause(ex);
+				throw refused;
 			}
 			finally {
 				// Not every pool rolls back a returned connection.
@@ -193,15 +198,6 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 							+ ex.getMessage(),
 					ex);
 		}
-	}
-
-	private static IdempotencyConfigurationException refused(SQLException cause) {
-		IdempotencyConfigurationException refused = new IdempotencyConfigurationException(
-				"The database of the idempotency store or the outbox refused a statement at start-up: "
-						+ cause.getMessage(),
-				"Check the options of the JDBC URL, and the privileges of the user.");
-		refused.initCause(cause);
-		return refused;
 	}
 
 	private static int limit(Connection connection) throws SQLException {

@@ -88,7 +88,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			}
 		}
 		catch (SQLException ex) {
-			throw unavailable(sql, dialect, ex);
+			throw new IdempotencyStoreUnavailableException(reason(sql.table(), dialect, ex), ex);
 		}
 	}
 
@@ -144,10 +144,6 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 						.map((entry) -> Parameters.of("id", entry.getKey()).with("blocker", entry.getValue()))
 						.toList());
 		this.blocked.clear();
-	}
-
-	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, Dialect dialect, SQLException ex) {
-		return new IdempotencyStoreUnavailableException(reason(sql.table(), dialect, ex), ex);
 	}
 
 	private static String reason(String table, Dialect dialect, SQLException ex) {
@@ -227,7 +223,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			this.ended = true;
 		}
 		catch (SQLException ex) {
-			throw unavailable(this.sql, this.dialect, ex);
+			throw new IdempotencyStoreUnavailableException(reason(this.sql.table(), this.dialect, ex), ex);
 		}
 	}
 

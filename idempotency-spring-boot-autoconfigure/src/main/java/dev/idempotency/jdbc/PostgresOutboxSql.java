@@ -1,5 +1,7 @@
 package dev.idempotency.jdbc;
 
+import org.springframework.util.StringUtils;
+
 /**
  * The statements of an outbox in PostgreSQL. They read the beginning of each lane, or of
  * each topic in a lane if some topics are left out. If the statements prescribed less,
@@ -148,11 +150,8 @@ final class PostgresOutboxSql extends OutboxSql {
 			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.dead_letter_at IS NOT NULL), FALSE)
 			LIMIT :limit""";
 
-	private final String channel;
-
 	PostgresOutboxSql(TableName table) {
 		super(table, "postgresql-outbox", claims(table, SOME, FIRST), claims(table, SOME_OF_OTHERS, FIRST_OF_OTHERS));
-		this.channel = table.table();
 	}
 
 	private static Claims claims(TableName table, String some, String first) {
@@ -189,7 +188,7 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	@Override
 	String notifyRelays() {
-		return "SELECT pg_notify('" + this.channel + "', '')";
+		return "SELECT pg_notify('" + StringUtils.unqualify(table()) + "', '')";
 	}
 
 	@Override

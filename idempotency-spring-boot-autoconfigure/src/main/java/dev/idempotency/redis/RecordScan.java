@@ -35,36 +35,18 @@ import dev.idempotency.store.IdempotencyRecords;
  * Scans the keys of a server, or of all masters of a cluster one after the other. A scan
  * ends when all keys have been scanned, when the visitor has enough, after
  * {@value IdempotencyRecords#WINDOW} records, or when half of the timeout has passed.
+ *
+ * @param commands the commands of the shared connection
+ * @param scripts the scripts of a record
+ * @param deadline the end of the call
  */
-final class RecordScan {
+record RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline) {
 
 	private static final Log logger = LogFactory.getLog(RecordScan.class);
 
 	private static final int STEP = 500;
 
 	private static final Pattern POSITION = Pattern.compile("(?:(\\w+):)?(\\d{1,20})");
-
-	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
-
-	// Null for a server without a cluster.
-	private final @Nullable StatefulRedisClusterConnection<byte[], byte[]> cluster;
-
-	private final RecordScripts scripts;
-
-	private final Deadline deadline;
-
-	private final Deadline end;
-
-	private final Set<ByteBuffer> names = new HashSet<>();
-
-	RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline) {
-		this.commands = commands;
-		this.cluster = (commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> advanced)
-				? advanced.getStatefulConnection() : null;
-		this.scripts = scripts;
-		this.deadline = deadline;
-		this.end = deadline.middle();
-	}
 
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		// A prefix cannot contain a brace, see RecordScripts.
@@ -82,15 +64,17 @@ final class RecordScan {
 							+ "Use 'next' of the previous answer, or begin without 'after'");
 			cursor = ScanCursor.of(position.group(2));
 		}
+		Set<ByteBuffer> known = new HashSet<>();
+		Deadline end = this.deadline.middle();
 		while (true) {
 			KeyScanCursor<byte[]> step = this.deadline.await(commands(nodes.get(node)).scan(cursor, arguments));
 			// SCAN may return the same key several times.
 			List<byte[]> newNames = step.getKeys()
 				.stream()
-				.filter((name) -> this.names.add(ByteBuffer.wrap(name)))
+				.filter((name) -> known.add(ByteBuffer.wrap(name)))
 				.toList();
-			boolean enough = !visit(newNames, visitor) || this.end.isOver()
-					|| this.names.size() >= IdempotencyRecords.WINDOW;
+			boolean enough = !visit(newNames, visitor) || end.isOver()
+					|| known.size() >= IdempotencyRecords.WINDOW;
 			cursor = step;
 			if (step.isFinished()) {
 				node++;
@@ -108,10 +92,11 @@ final class RecordScan {
 	// A server without a cluster is a node without a name. The ReadFrom setting of the
 	// client is ignored: a cursor is valid on one node, and a replica may lag behind.
 	private List<String> nodes() {
-		if (this.cluster == null) {
+		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
+		if (cluster == null) {
 			return List.of("");
 		}
-		List<String> masters = this.cluster.getPartitions()
+		List<String> masters = cluster.getPartitions()
 			.stream()
 			.filter((node) -> node.is(RedisClusterNode.NodeFlag.UPSTREAM))
 			.map(RedisClusterNode::getNodeId)
@@ -125,8 +110,13 @@ final class RecordScan {
 	}
 
 	private RedisKeyAsyncCommands<byte[], byte[]> commands(String node) throws ExecutionException, TimeoutException {
-		return (this.cluster != null) ? this.deadline.await(this.cluster.getConnectionAsync(node)).async()
-				: this.commands;
+		StatefulRedisClusterConnection<byte[], byte[]> cluster = cluster();
+		return (cluster != null) ? this.deadline.await(cluster.getConnectionAsync(node)).async() : this.commands;
+	}
+
+	private @Nullable StatefulRedisClusterConnection<byte[], byte[]> cluster() {
+		return (this.commands instanceof RedisAdvancedClusterAsyncCommands<byte[], byte[]> advanced)
+				? advanced.getStatefulConnection() : null;
 	}
 
 	private boolean visit(List<byte[]> names, Predicate<ScannedRecord> visitor)
