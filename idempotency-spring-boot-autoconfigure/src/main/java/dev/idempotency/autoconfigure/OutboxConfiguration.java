@@ -145,9 +145,10 @@ class OutboxConfiguration {
 		boolean routing = candidates.stream().anyMatch(RoutingKafkaTemplate.class::isInstance);
 		// A mock of the application's tests has no ProducerFactory. Spring adds it to the
 		// template of Boot unless the types of key and value are the same.
-		Set<ProducerFactory<?, ?>> found = routing ? Set.of() : candidates.stream()
-			.flatMap((candidate) -> Stream.<ProducerFactory<?, ?>>ofNullable(candidate.getProducerFactory()))
-			.collect(Collectors.toSet());
+		Set<ProducerFactory<?, ?>> found = routing ? Set.of()
+				: candidates.stream()
+					.flatMap((candidate) -> Stream.<ProducerFactory<?, ?>>ofNullable(candidate.getProducerFactory()))
+					.collect(Collectors.toSet());
 		if (candidates.isEmpty() || routing || found.size() > 1) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "

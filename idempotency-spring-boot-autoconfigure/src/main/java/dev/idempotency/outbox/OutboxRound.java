@@ -114,7 +114,8 @@ final class OutboxRound {
 		this.ready.addAll(runs);
 		publishReady();
 		while (this.inFlight > 0) {
-			Runnable result = this.results.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
+			Runnable result = this.results.poll(this.settings.sendTimeout().plus(GRACE).toNanos(),
+					TimeUnit.NANOSECONDS);
 			if (result == null) {
 				Throwable overdue = new TimeoutException("The producer did not report the outcome of a message");
 				runs.stream()

@@ -69,12 +69,8 @@ record RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScri
 		while (true) {
 			KeyScanCursor<byte[]> step = this.deadline.await(commands(nodes.get(node)).scan(cursor, arguments));
 			// SCAN may return the same key several times.
-			List<byte[]> newNames = step.getKeys()
-				.stream()
-				.filter((name) -> known.add(ByteBuffer.wrap(name)))
-				.toList();
-			boolean enough = !visit(newNames, visitor) || end.isOver()
-					|| known.size() >= IdempotencyRecords.WINDOW;
+			List<byte[]> newNames = step.getKeys().stream().filter((name) -> known.add(ByteBuffer.wrap(name))).toList();
+			boolean enough = !visit(newNames, visitor) || end.isOver() || known.size() >= IdempotencyRecords.WINDOW;
 			cursor = step;
 			if (step.isFinished()) {
 				node++;
