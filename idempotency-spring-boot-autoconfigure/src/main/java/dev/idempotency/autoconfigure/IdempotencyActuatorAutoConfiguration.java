@@ -1,7 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Set;
 
 import org.springframework.beans.factory.BeanFactory;
@@ -28,12 +26,9 @@ import dev.idempotency.actuate.OutboxEndpoint;
 import dev.idempotency.actuate.ReconciliationEndpoint;
 import dev.idempotency.actuate.WebResponses;
 import dev.idempotency.outbox.OutboxAdmin;
-import dev.idempotency.outbox.OutboxNotifier;
-import dev.idempotency.outbox.OutboxRelay;
+import dev.idempotency.outbox.OutboxLoop;
 import dev.idempotency.outbox.OutboxStore;
 import dev.idempotency.reconcile.Reconciliation;
-import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.Observers;
 
@@ -61,9 +56,8 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean
 		IdempotencyEndpoint idempotencyEndpoint(StoreRegistry stores, EndpointProperties properties) {
-			Map<String, IdempotencyAdmin> admins = new LinkedHashMap<>();
-			stores.templates().values().forEach((template) -> admins.put(template.name(), template.admin()));
-			return new IdempotencyEndpoint(admins, properties.showValues(), properties.roles());
+			return new IdempotencyEndpoint(stores.byName(IdempotencyTemplate::admin), properties.showValues(),
+					properties.roles());
 		}
 
 		@Bean
@@ -79,9 +73,9 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
 		@ConditionalOnBean(OutboxStore.class)
 		@ConditionalOnMissingBean
-		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxRelay> relay,
-				ObjectProvider<OutboxNotifier> notifier, BeanFactory beanFactory, EndpointProperties properties) {
-			OutboxAdmin admin = new OutboxAdmin(store, IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier),
+		OutboxEndpoint idempotencyOutboxEndpoint(OutboxStore store, ObjectProvider<OutboxLoop> relays,
+				BeanFactory beanFactory, EndpointProperties properties) {
+			OutboxAdmin admin = new OutboxAdmin(store, () -> relays.forEach(OutboxLoop::wake),
 					Observers.of(beanFactory));
 			return new OutboxEndpoint(admin, properties.showValues(), properties.roles());
 		}
@@ -105,14 +99,7 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean(name = "idempotencyHealthIndicator")
 		IdempotencyStoreHealthIndicator idempotencyHealthIndicator(ObjectProvider<StoreRegistry> registry) {
-			return new IdempotencyStoreHealthIndicator(() -> {
-				Map<String, IdempotencyStore> stores = new LinkedHashMap<>();
-				registry.getObject()
-					.templates()
-					.values()
-					.forEach((template) -> stores.put(template.name(), template.store()));
-				return stores;
-			});
+			return new IdempotencyStoreHealthIndicator(() -> registry.getObject().byName(IdempotencyTemplate::store));
 		}
 
 	}

@@ -55,9 +55,6 @@ import dev.idempotency.template.StoreCircuit;
 @Import(NamedStores.class)
 public final class IdempotencyAutoConfiguration {
 
-	// Containers stop at Integer.MAX_VALUE - 100, a Redis connection factory at 0.
-	private static final int SETTLE_PHASE = Integer.MAX_VALUE / 2;
-
 	// The migrations of the application run first. Flyway refuses to run them in a schema
 	// that already contains a table of this library.
 	@Bean(StoreRegistry.BEAN)
@@ -91,10 +88,21 @@ public final class IdempotencyAutoConfiguration {
 				cache.getIfAvailable(() -> CompletionCache.NONE));
 	}
 
+	// Records pending completions when the application stops, after the listener
+	// containers have stopped and before the connections of the store close.
 	@Bean
 	@ConditionalOnBean(IdempotencyTemplate.class)
 	LifecycleGroup idempotencyTemplateLifecycle(StoreRegistry stores) {
-		return new LifecycleGroup(SETTLE_PHASE, List.of(new TemplateLifecycle(stores.distinctTemplates())));
+		Collection<IdempotencyTemplate> templates = stores.distinctTemplates();
+		return new LifecycleGroup(LifecycleGroup.BEFORE_CONTAINERS, List.of(new SimpleLifecycle() {
+
+			@Override
+			public void stop() {
+				super.stop();
+				templates.forEach(IdempotencyTemplate::settle);
+			}
+
+		}));
 	}
 
 	@Bean
@@ -205,26 +213,6 @@ public final class IdempotencyAutoConfiguration {
 		@ConditionalOnMissingBean(Serialization.class)
 		JacksonSerialization idempotencySerialization(ObjectProvider<JsonMapper> mapper) {
 			return new JacksonSerialization(mapper.getIfUnique(() -> JsonMapper.builder().build()));
-		}
-
-	}
-
-	/**
-	 * Records pending completions when the application stops, after the listener
-	 * containers have stopped and before the connections of the store close.
-	 */
-	static final class TemplateLifecycle extends SimpleLifecycle {
-
-		private final Collection<IdempotencyTemplate> templates;
-
-		TemplateLifecycle(Collection<IdempotencyTemplate> templates) {
-			this.templates = templates;
-		}
-
-		@Override
-		public void stop() {
-			super.stop();
-			this.templates.forEach(IdempotencyTemplate::settle);
 		}
 
 	}

@@ -33,9 +33,6 @@ import dev.idempotency.store.IdempotencyStore;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 public final class IdempotencyDynamoDbAutoConfiguration {
 
-	// Before the listener containers, which have Integer.MAX_VALUE - 100.
-	private static final int CHECK_PHASE = Integer.MAX_VALUE / 2;
-
 	@Bean
 	@ConditionalOnBean(DynamoDbClient.class)
 	IdempotencyStoreFactory dynamoDbIdempotencyStoreFactory(ListableBeanFactory beanFactory,
@@ -68,7 +65,7 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 				checks.add(store.tableCheck(stores.definition(name).dynamodb().createTable()));
 			}
 		});
-		return new LifecycleGroup(CHECK_PHASE, checks);
+		return new LifecycleGroup(LifecycleGroup.BEFORE_CONTAINERS, checks);
 	}
 
 }

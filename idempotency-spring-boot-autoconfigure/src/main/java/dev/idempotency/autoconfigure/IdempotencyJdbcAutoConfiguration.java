@@ -52,27 +52,8 @@ public final class IdempotencyJdbcAutoConfiguration {
 	private static IdempotencyStore create(ConfigurableListableBeanFactory beanFactory, boolean cleanup,
 			Definition definition) {
 		Jdbc jdbc = definition.jdbc();
-		DataSource dataSource = Database.find(beanFactory, jdbc.dataSource(), definition.property("jdbc.data-source"));
-		prepare(beanFactory, cleanup, dataSource, jdbc);
-		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
-				jdbc.transactionManager(), definition.prefix(), (problem) -> {
-				});
-		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
-		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, jdbc.table(), definition.timeout(), jdbc.layout(),
-				jdbc.partitionInterval(), RenewalDataSource.forPool(used, definition.timeout()));
-		if (store.leaseProblem() != null) {
-			logger.warn("The DataSource of the idempotency store selects its database by thread "
-					+ "(AbstractRoutingDataSource). Only transactional mode is possible, a key is stored in one of the "
-					+ "databases only, and migration, cleanup, health and the endpoint use the default database only. "
-					+ "Create the table '" + jdbc.table()
-					+ "' in each database, and delete expired records there periodically");
-		}
-		return store;
-	}
-
-	private static void prepare(ConfigurableListableBeanFactory beanFactory, boolean cleanup, DataSource dataSource,
-			Jdbc jdbc) {
 		String table = jdbc.table();
+		DataSource dataSource = Database.find(beanFactory, jdbc.dataSource(), definition.property("jdbc.data-source"));
 		if (jdbc.schema() == Schema.MIGRATE) {
 			JdbcSchemaMigration.migrate(dataSource, Database.migrations(beanFactory, dataSource), table, jdbc.layout());
 		}
@@ -80,6 +61,20 @@ public final class IdempotencyJdbcAutoConfiguration {
 		if (jdbc.layout() == Layout.PARTITIONED && cleanup) {
 			JdbcSchemaValidation.requireMaintenance(dataSource, table);
 		}
+		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
+				jdbc.transactionManager(), definition.prefix(), (problem) -> {
+				});
+		DataSource used = JdbcTransactionManagers.managed(manager, dataSource);
+		JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, table, definition.timeout(), jdbc.layout(),
+				jdbc.partitionInterval(), RenewalDataSource.forPool(used, definition.timeout()));
+		if (store.leaseProblem() != null) {
+			logger.warn("The DataSource of the idempotency store selects its database by thread "
+					+ "(AbstractRoutingDataSource). Only transactional mode is possible, a key is stored in one of the "
+					+ "databases only, and migration, cleanup, health and the endpoint use the default database only. "
+					+ "Create the table '" + table
+					+ "' in each database, and delete expired records there periodically");
+		}
+		return store;
 	}
 
 }

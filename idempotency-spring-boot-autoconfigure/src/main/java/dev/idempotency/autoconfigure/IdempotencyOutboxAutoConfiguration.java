@@ -1,6 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -12,8 +11,6 @@ import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.outbox.Outbox;
-import dev.idempotency.outbox.OutboxNotifier;
-import dev.idempotency.outbox.OutboxRelay;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the transactional outbox.
@@ -40,14 +37,6 @@ public final class IdempotencyOutboxAutoConfiguration {
 						+ " is not on the class path.",
 				"Add " + (jdbc ? "'spring-boot-starter-kafka'" : "'spring-boot-starter-jdbc' and a JDBC driver")
 						+ ", or set 'idempotency.outbox.enabled' to 'false'.");
-	}
-
-	// Create the task that requests the publication of committed messages.
-	static Runnable wakeUp(ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
-		return () -> {
-			relay.ifAvailable(OutboxRelay::wake);
-			notifier.ifAvailable(OutboxNotifier::wake);
-		};
 	}
 
 }

@@ -57,10 +57,6 @@ public final class IdempotencyRedisAutoConfiguration {
 	@ConditionalOnClass({ RedisConnectionFactory.class, AbstractRedisClient.class })
 	static class Stores {
 
-		// After the connection factories, which have the phase 0, and before the
-		// listener containers, which have Integer.MAX_VALUE - 100.
-		private static final int CHECK_PHASE = Integer.MAX_VALUE / 2;
-
 		@Bean
 		@ConditionalOnBean(RedisConnectionFactory.class)
 		IdempotencyStoreFactory redisIdempotencyStoreFactory(ListableBeanFactory beanFactory, Environment environment) {
@@ -108,7 +104,7 @@ public final class IdempotencyRedisAutoConfiguration {
 								.store((observer) -> observer.evictionChecked(template.name(), evictable))));
 				}
 			});
-			return new LifecycleGroup(CHECK_PHASE, checks);
+			return new LifecycleGroup(LifecycleGroup.BEFORE_CONTAINERS, checks);
 		}
 
 	}

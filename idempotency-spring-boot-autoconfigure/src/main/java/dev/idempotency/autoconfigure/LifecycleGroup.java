@@ -14,6 +14,10 @@ import org.springframework.context.SmartLifecycle;
  */
 record LifecycleGroup(int phase, List<? extends Lifecycle> members) implements SmartLifecycle {
 
+	// Before the listener containers, which have Integer.MAX_VALUE - 100, and after the
+	// connection factories, which have 0. At the stop it is the other way round.
+	static final int BEFORE_CONTAINERS = Integer.MAX_VALUE / 2;
+
 	@Override
 	public void start() {
 		this.members.forEach(Lifecycle::start);

@@ -44,6 +44,7 @@ import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.JdbcSchemaValidation;
 import dev.idempotency.outbox.Outbox;
 import dev.idempotency.outbox.OutboxContext;
+import dev.idempotency.outbox.OutboxLoop;
 import dev.idempotency.outbox.OutboxNotifier;
 import dev.idempotency.outbox.OutboxObserver;
 import dev.idempotency.outbox.OutboxPublisher;
@@ -142,7 +143,12 @@ class OutboxConfiguration {
 				: templates.getIfUnique();
 		List<KafkaTemplate<?, ?>> candidates = (template != null) ? List.of(template) : templates.stream().toList();
 		boolean routing = candidates.stream().anyMatch(RoutingKafkaTemplate.class::isInstance);
-		Set<ProducerFactory<?, ?>> found = routing ? Set.of() : factories(candidates);
+		// A mock of the application's tests has no ProducerFactory. Spring adds it to the
+		// template of Boot unless the types of key and value are the same.
+		Set<ProducerFactory<?, ?>> found = routing ? Set.of()
+				: candidates.stream()
+					.flatMap((candidate) -> Stream.<ProducerFactory<?, ?>>ofNullable(candidate.getProducerFactory()))
+					.collect(Collectors.toSet());
 		if (candidates.isEmpty() || routing || found.size() > 1) {
 			throw new IdempotencyConfigurationException(
 					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
@@ -160,20 +166,12 @@ class OutboxConfiguration {
 		return new OutboxProducers(factory);
 	}
 
-	// A mock of the application's tests has no ProducerFactory. Spring adds it to the
-	// template of Boot unless the types of key and value are the same.
-	private static Set<ProducerFactory<?, ?>> factories(List<KafkaTemplate<?, ?>> templates) {
-		return templates.stream()
-			.flatMap((template) -> Stream.<ProducerFactory<?, ?>>ofNullable(template.getProducerFactory()))
-			.collect(Collectors.toSet());
-	}
-
+	// A commit wakes the relay of this instance, or the notifier of the others.
 	@Bean
 	@ConditionalOnMissingBean
 	Outbox idempotencyOutbox(OutboxStore store, OutboxSerializer serializer, ObjectProvider<OutboxContext> contexts,
-			ObjectProvider<OutboxRelay> relay, ObjectProvider<OutboxNotifier> notifier) {
-		return Outbox.of(store, serializer, contexts.orderedStream().toList(),
-				IdempotencyOutboxAutoConfiguration.wakeUp(relay, notifier));
+			ObjectProvider<OutboxLoop> relays) {
+		return Outbox.of(store, serializer, contexts.orderedStream().toList(), () -> relays.forEach(OutboxLoop::wake));
 	}
 
 	@Bean

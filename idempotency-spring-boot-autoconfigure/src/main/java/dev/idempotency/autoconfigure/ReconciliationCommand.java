@@ -91,7 +91,8 @@ final class ReconciliationCommand extends DefaultLifecycleProcessor {
 				if (output == null && printed.incrementAndGet() <= PRINTED) {
 					this.out.print("  " + ReconciliationCsv.line(finding));
 				}
-			}, this::printProgress);
+			}, (progress) -> this.out.println("  " + progress.read() + " of at most " + progress.total()
+					+ " records compared, " + progress.findingCount() + " findings"));
 		}
 		printSummary(report, output);
 		if (report.state() != State.DONE) {
@@ -107,11 +108,6 @@ final class ReconciliationCommand extends DefaultLifecycleProcessor {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
-	}
-
-	private void printProgress(ReconciliationReport report) {
-		this.out.println("  " + report.read() + " of at most " + report.total() + " records compared, "
-				+ report.findingCount() + " findings");
 	}
 
 	private void printSummary(ReconciliationReport report, @Nullable Path output) {

@@ -2,8 +2,8 @@ package dev.idempotency.autoconfigure;
 
 import org.springframework.boot.context.event.ApplicationFailedEvent;
 import org.springframework.context.ApplicationContextInitializer;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.event.GenericApplicationListener;
 import org.springframework.context.support.AbstractApplicationContext;
 
 /**
@@ -22,31 +22,23 @@ final class ReconciliationCommandInitializer implements ApplicationContextInitia
 		// Boot declares no lifecycle processor then. A definition would collide with the
 		// one that is generated ahead of time.
 		context.getBeanFactory().registerSingleton(AbstractApplicationContext.LIFECYCLE_PROCESSOR_BEAN_NAME, command);
-		context.addApplicationListener(new FailedStart());
+		context.addApplicationListener(GenericApplicationListener.forEventType(ApplicationFailedEvent.class,
+				(event) -> exitAfter(Thread.currentThread())));
 	}
 
-	/**
-	 * Ends the process of an application that could not be started with the status for a
-	 * reconciliation that could not be run. Otherwise it would be the same as for
-	 * findings.
-	 */
-	private static final class FailedStart implements ApplicationListener<ApplicationFailedEvent> {
-
-		@Override
-		public void onApplicationEvent(ApplicationFailedEvent event) {
-			Thread starting = Thread.currentThread();
-			// The failure is reported after this event.
-			new Thread(() -> {
-				try {
-					starting.join();
-				}
-				catch (InterruptedException ex) {
-					Thread.currentThread().interrupt();
-				}
-				System.exit(ReconciliationCommand.NOT_DONE);
-			}, "idempotency-reconciliation-exit").start();
-		}
-
+	// Ends the process of an application that could not be started with the status for a
+	// reconciliation that could not be run. Otherwise it would be the same as for
+	// findings. The failure is reported after the event, on the thread of the start.
+	private static void exitAfter(Thread starting) {
+		new Thread(() -> {
+			try {
+				starting.join();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+			System.exit(ReconciliationCommand.NOT_DONE);
+		}, "idempotency-reconciliation-exit").start();
 	}
 
 }

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Function;
 
 import javax.sql.DataSource;
 
@@ -214,6 +215,13 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 		return templates;
 	}
 
+	// Return a part of each template by its name in meters and messages.
+	<T> Map<String, T> byName(Function<IdempotencyTemplate, T> part) {
+		Map<String, T> parts = new LinkedHashMap<>();
+		templates().values().forEach((template) -> parts.put(template.name(), part.apply(template)));
+		return parts;
+	}
+
 	// Records of listeners with the same scope would meet, and each store would clean up
 	// and count those of the other.
 	Collection<IdempotencyTemplate> distinctTemplates() {
@@ -240,10 +248,9 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 		if (this.properties.stores().containsKey(name)) {
 			return this.beanFactory.getBean(NamedStores.templateBean(name), IdempotencyTemplate.class);
 		}
-		return (name.isEmpty() || name.equals(StoreNames.DEFAULT)) ? defaultTemplate() : bean(name, listener);
-	}
-
-	private IdempotencyTemplate defaultTemplate() {
+		if (!name.isEmpty() && !name.equals(StoreNames.DEFAULT)) {
+			return bean(name, listener);
+		}
 		IdempotencyTemplate template = this.beanFactory.getBeanProvider(IdempotencyTemplate.class).getIfAvailable();
 		if (template == null) {
 			throw selection().missing(this.properties.store().type(), "idempotency.store.type");

@@ -28,26 +28,17 @@ record StoreSelection(List<IdempotencyStoreFactory> factories) {
 							+ "LettuceConnectionFactory bean"));
 
 	IdempotencyStoreFactory select(@Nullable String type, String property) {
-		if (type != null) {
-			return this.factories.stream()
-				.filter((factory) -> isSame(factory.type(), type))
-				.findFirst()
-				.orElseThrow(() -> missing(type, property));
-		}
 		List<IdempotencyStoreFactory> candidates = this.factories.stream()
-			.filter((factory) -> factory.candidate() != null)
+			.filter((factory) -> (type != null) ? isSame(factory.type(), type) : factory.candidate() != null)
 			.toList();
-		if (candidates.size() > 1) {
+		if (type == null && candidates.size() > 1) {
 			throw new IdempotencyConfigurationException(
 					"There are several candidates for the idempotency store: "
 							+ join(candidates.stream().map(IdempotencyStoreFactory::candidate), " and ") + ".",
 					"Set '" + property + "' to "
 							+ join(candidates.stream().map((factory) -> "'" + factory.type() + "'"), " or ") + ".");
 		}
-		if (candidates.isEmpty()) {
-			throw missing(null, property);
-		}
-		return candidates.get(0);
+		return candidates.stream().findFirst().orElseThrow(() -> missing(type, property));
 	}
 
 	IdempotencyConfigurationException missing(@Nullable String type, String property) {

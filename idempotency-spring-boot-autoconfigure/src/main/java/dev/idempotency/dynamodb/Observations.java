@@ -39,7 +39,8 @@ final class Observations {
 
 	synchronized Observation observe(UUID id, RecordItem item, long now) {
 		Observation known = this.observations.get(id);
-		Observation current = (known != null && known.isOf(item)) ? known.continued(now) : Observation.begin(item, now);
+		long since = (known != null && known.isOf(item)) ? known.since() : now;
+		Observation current = new Observation(item.token(), item.beat(), item.lease().toNanos(), since, now);
 		if (known != null || hasRoom(now)) {
 			this.observations.put(id, current);
 		}
@@ -83,16 +84,8 @@ final class Observations {
 	 */
 	record Observation(String token, long beat, long lease, long since, long latest) {
 
-		static Observation begin(RecordItem item, long now) {
-			return new Observation(item.token(), item.beat(), item.lease().toNanos(), now, now);
-		}
-
 		private boolean isOf(RecordItem item) {
 			return this.token.equals(item.token()) && this.beat == item.beat();
-		}
-
-		private Observation continued(long now) {
-			return new Observation(this.token, this.beat, this.lease, this.since, now);
 		}
 
 		boolean isExpired(long now) {

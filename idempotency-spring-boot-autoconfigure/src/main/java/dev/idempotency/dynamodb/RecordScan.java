@@ -21,8 +21,10 @@ import dev.idempotency.store.IdempotencyRecords;
  * Scans the table. A scan ends when all records have been scanned, when the visitor has
  * enough, after {@value IdempotencyRecords#WINDOW} records, or when half of the timeout
  * has passed. DynamoDB charges it for every record with its result.
+ *
+ * @param calls the requests to the table
  */
-final class RecordScan {
+record RecordScan(DynamoDbCalls calls) {
 
 	private static final Log logger = LogFactory.getLog(RecordScan.class);
 
@@ -30,30 +32,20 @@ final class RecordScan {
 
 	private static final Pattern POSITION = Pattern.compile("[0-9a-f]{32}");
 
-	private final DynamoDbCalls calls;
-
-	private final ScanRequest request;
-
-	RecordScan(DynamoDbCalls calls) {
-		this.calls = calls;
-		this.request = ScanRequest.builder()
-			.tableName(calls.table())
-			.consistentRead(true)
-			.limit(STEP)
-			.projectionExpression(RecordItem.LISTED)
-			.expressionAttributeNames(RecordUpdates.names(RecordItem.LISTED))
-			.build();
-	}
-
 	@Nullable String scan(@Nullable String after, Predicate<IdempotencyRecord> visitor) {
 		Assert.isTrue(after == null || POSITION.matcher(after).matches(), () -> "'after' is '" + after
 				+ "', which is not the end of a page. Use 'next' of the previous answer, or begin without 'after'");
+		ScanRequest.Builder step = ScanRequest.builder()
+			.tableName(this.calls.table())
+			.consistentRead(true)
+			.limit(STEP)
+			.projectionExpression(RecordItem.LISTED)
+			.expressionAttributeNames(RecordUpdates.names(RecordItem.LISTED));
 		Deadline deadline = this.calls.deadline();
 		Deadline end = deadline.middle();
 		int examined = 0;
 		String position = after;
 		while (true) {
-			ScanRequest.Builder step = this.request.toBuilder();
 			if (position != null) {
 				step.exclusiveStartKey(Map.of(RecordItem.ID, AttributeValue.fromS(position)));
 			}

@@ -1,6 +1,5 @@
 package dev.idempotency.jackson;
 
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 
@@ -35,12 +34,11 @@ final class ProtobufForm extends ValueSerializer<MessageLite> {
 
 	private static byte[] bytes(MessageLite message) {
 		try {
-			ByteArrayOutputStream bytes = new ByteArrayOutputStream(message.getSerializedSize());
+			byte[] bytes = new byte[message.getSerializedSize()];
 			CodedOutputStream output = CodedOutputStream.newInstance(bytes);
 			output.useDeterministicSerialization();
 			message.writeTo(output);
-			output.flush();
-			return bytes.toByteArray();
+			return bytes;
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);

@@ -85,10 +85,6 @@ abstract class Catalog {
 	void beforeMigration(Connection connection, TableName table) throws SQLException {
 	}
 
-	String nameOf(RequiredTable.Type type) {
-		return type.toString();
-	}
-
 	// Find the schema of a table whose name has none.
 	abstract @Nullable String schema(Connection connection, TableName table) throws SQLException;
 

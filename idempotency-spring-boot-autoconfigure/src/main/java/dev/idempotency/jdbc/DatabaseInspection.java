@@ -11,7 +11,6 @@ import java.util.Set;
 import javax.sql.DataSource;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.lookup.AbstractRoutingDataSource;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -57,12 +56,8 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 
 	// Whether the current thread determines the database of a new connection.
 	static boolean isRouting(DataSource dataSource) {
-		DataSource target = dataSource;
-		while (target instanceof DelegatingDataSource delegating && delegating.getTargetDataSource() != null) {
-			target = delegating.getTargetDataSource();
-		}
 		try {
-			return target instanceof AbstractRoutingDataSource || target.isWrapperFor(AbstractRoutingDataSource.class);
+			return dataSource.isWrapperFor(AbstractRoutingDataSource.class);
 		}
 		catch (SQLException | RuntimeException ex) {
 			// Some pools cannot unwrap before their first connection.
@@ -177,10 +172,15 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 				return query.on(connection);
 			}
 			catch (SQLException ex) {
-				if (Problem.isPermanent(ex.getSQLState())) {
-					throw refused(ex);
+				if (!Problem.isPermanent(ex.getSQLState())) {
+					throw ex;
 				}
-				throw ex;
+				IdempotencyConfigurationException refused = new IdempotencyConfigurationException(
+						"The database of the idempotency store or the outbox refused a statement at start-up: "
+								+ ex.getMessage(),
+						"Check the options of the JDBC URL, and the privileges of the user.");
+				refused.initCause(ex);
+				throw refused;
 			}
 			finally {
 				// Not every pool rolls back a returned connection.
@@ -198,15 +198,6 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 							+ ex.getMessage(),
 					ex);
 		}
-	}
-
-	private static IdempotencyConfigurationException refused(SQLException cause) {
-		IdempotencyConfigurationException refused = new IdempotencyConfigurationException(
-				"The database of the idempotency store or the outbox refused a statement at start-up: "
-						+ cause.getMessage(),
-				"Check the options of the JDBC URL, and the privileges of the user.");
-		refused.initCause(cause);
-		return refused;
 	}
 
 	private static int limit(Connection connection) throws SQLException {

@@ -143,9 +143,9 @@ final class H2Dialect implements Dialect {
 
 		// H2 is supported for tests only: the statement may read all pending messages.
 		private static Claims claims(TableName table, String others) {
-			String due = others + due(table, "TRUE", "TRUE", "");
-			String rows = ROWS.formatted(table, due, columns(table, "TRUE", "TRUE", ""));
-			return new Claims(lockLanes(table, "", SOME.formatted(table, due)), rows);
+			String due = others + DUE.formatted(table, "TRUE", "TRUE", "");
+			String rows = ROWS.formatted(table, due, COLUMNS.formatted(table, "TRUE", "TRUE", ""));
+			return new Claims(LOCK_LANES.formatted(table, "", SOME.formatted(table, due)), rows);
 		}
 
 		@Override

@@ -133,18 +133,17 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 
 	private <T extends @Nullable Object> T repeated(Connection connection, boolean transaction, Work<T> work)
 			throws SQLException {
-		for (int deadlocks = 0; deadlocks < MAX_DEADLOCKS; deadlocks++) {
+		for (int deadlocks = 0;; deadlocks++) {
 			try {
 				return committed(connection, transaction, work);
 			}
 			catch (SQLException ex) {
-				if (!this.dialect.is(Problem.REPEATABLE, ex)) {
+				if (deadlocks == MAX_DEADLOCKS || !this.dialect.is(Problem.REPEATABLE, ex)) {
 					throw ex;
 				}
 				logger.trace("A deadlock has ended a statement of the store, which is run again", ex);
 			}
 		}
-		return committed(connection, transaction, work);
 	}
 
 	// Without a connection the store is unavailable, for whatever reason.
@@ -266,7 +265,7 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 	 * Resets a connection after work. An error of the work is not replaced by one of the
 	 * reset, which fails if the driver or the pool has closed the connection.
 	 */
-	private interface Reset extends AutoCloseable {
+	interface Reset extends AutoCloseable {
 
 		@Override
 		void close() throws SQLException;

@@ -5,7 +5,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -49,11 +51,8 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private final OutboxStore.DeadLetterPolicy onDeadLetter;
 
-	private final int limit;
-
-	private final int isolation;
-
-	private final boolean autoCommit;
+	// Undo the changes of the connection, the last one first.
+	private final Deque<JdbcExecutor.Reset> resets = new ArrayDeque<>();
 
 	private List<ClaimedRow> rows = List.of();
 
@@ -62,57 +61,59 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private boolean ended;
 
-	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks, Duration timeout,
-			boolean delete, OutboxStore.DeadLetterPolicy onDeadLetter) throws SQLException {
+	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks, boolean delete,
+			OutboxStore.DeadLetterPolicy onDeadLetter) {
 		this.connection = connection;
 		this.sql = sql;
 		this.dialect = dialect;
 		this.marks = marks;
 		this.delete = delete;
 		this.onDeadLetter = onDeadLetter;
-		this.limit = dialect.limit(connection, timeout);
-		this.isolation = sql.begin(delete).isEmpty() ? connection.getTransactionIsolation()
-				: Connection.TRANSACTION_READ_COMMITTED;
-		this.autoCommit = connection.getAutoCommit();
 	}
 
 	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, OutboxMarks marks,
 			Duration timeout, boolean delete, OutboxStore.DeadLetterPolicy onDeadLetter, int rows,
 			Set<String> without) {
 		try {
-			Connection connection = dataSource.getConnection();
-			JdbcOutboxClaim claim = null;
+			JdbcOutboxClaim claim = new JdbcOutboxClaim(dataSource.getConnection(), sql, dialect, marks, delete,
+					onDeadLetter);
 			try {
-				claim = new JdbcOutboxClaim(connection, sql, dialect, marks, timeout, delete, onDeadLetter);
-				claim.begin(rows, without);
+				claim.begin(timeout);
+				claim.find(rows, without);
 				return claim;
 			}
 			catch (SQLException | RuntimeException | Error ex) {
-				if (claim != null) {
-					claim.close();
-				}
-				else {
-					connection.close();
-				}
+				claim.close();
 				throw ex;
 			}
 		}
 		catch (SQLException ex) {
-			throw unavailable(sql, dialect, ex);
+			throw new IdempotencyStoreUnavailableException(reason(sql.table(), dialect, ex), ex);
 		}
 	}
 
-	private void begin(int limit, Set<String> without) throws SQLException {
-		if (!this.autoCommit) {
+	private void begin(Duration timeout) throws SQLException {
+		int limit = this.dialect.limit(this.connection, timeout);
+		this.resets.push(() -> this.dialect.restore(this.connection, limit));
+		int isolation = this.sql.begin(this.delete).isEmpty() ? this.connection.getTransactionIsolation()
+				: Connection.TRANSACTION_READ_COMMITTED;
+		boolean autoCommit = this.connection.getAutoCommit();
+		if (!autoCommit) {
 			// The validation query of a pool may have begun a transaction.
 			this.connection.rollback();
 		}
 		// The claim must read rows that were committed before it locked their lane.
-		if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
+		if (isolation != Connection.TRANSACTION_READ_COMMITTED) {
 			this.connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
+			this.resets.push(() -> this.connection.setTransactionIsolation(isolation));
 		}
 		run(this.sql.limitIdleTime());
+		this.resets.push(() -> run(this.sql.restoreIdleTime()));
 		this.connection.setAutoCommit(false);
+		this.resets.push(() -> this.connection.setAutoCommit(autoCommit));
+	}
+
+	private void find(int limit, Set<String> without) throws SQLException {
 		// Moves the marks before lanes are locked.
 		while (this.sql.look() != null && this.marks.areMissing()) {
 			this.marks.look(this.connection, this.sql, this.sql.begin(this.delete));
@@ -143,10 +144,6 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 						.map((entry) -> Parameters.of("id", entry.getKey()).with("blocker", entry.getValue()))
 						.toList());
 		this.blocked.clear();
-	}
-
-	private static IdempotencyStoreUnavailableException unavailable(OutboxSql sql, Dialect dialect, SQLException ex) {
-		return new IdempotencyStoreUnavailableException(reason(sql.table(), dialect, ex), ex);
 	}
 
 	private static String reason(String table, Dialect dialect, SQLException ex) {
@@ -211,7 +208,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		try {
 			if (!published.isEmpty()) {
 				Object[] ids = published.stream().map((claimed) -> claimed.row().id()).toArray();
-				int marked = this.sql.statement(this.delete ? this.sql.deletePublished() : this.sql.published())
+				int marked = this.sql.statement(this.sql.published(this.delete))
 					.update(this.connection, Parameters.none().with("ids", "uuid", ids));
 				if (marked != ids.length) {
 					logger.error("Only " + marked + " of " + ids.length + " published messages of the outbox '"
@@ -226,7 +223,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			this.ended = true;
 		}
 		catch (SQLException ex) {
-			throw unavailable(this.sql, this.dialect, ex);
+			throw new IdempotencyStoreUnavailableException(reason(this.sql.table(), this.dialect, ex), ex);
 		}
 	}
 
@@ -245,12 +242,9 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			if (!this.ended && !closing.getAutoCommit()) {
 				closing.rollback();
 			}
-			closing.setAutoCommit(this.autoCommit);
-			run(this.sql.restoreIdleTime());
-			if (this.isolation != Connection.TRANSACTION_READ_COMMITTED) {
-				closing.setTransactionIsolation(this.isolation);
+			for (JdbcExecutor.Reset reset : this.resets) {
+				reset.close();
 			}
-			this.dialect.restore(closing, this.limit);
 		}
 		catch (SQLException ex) {
 			logger.debug("Restoring the connection of the outbox failed", ex);

@@ -47,8 +47,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private static final int UNBLOCK_LIMIT = 1000;
 
-	private final DataSource dataSource;
-
 	private final PlatformTransactionManager manager;
 
 	private final EndedTransactions ended;
@@ -64,8 +62,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 	private final boolean logged;
 
 	private final OutboxStore.DeadLetterPolicy onDeadLetter;
-
-	private final Dialect dialect;
 
 	private final JdbcExecutor executor;
 
@@ -120,7 +116,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 					"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or "
 							+ "publish with a connector for each database: set 'idempotency.outbox.relay' to 'debezium'.");
 		}
-		this.dataSource = dataSource;
 		this.manager = manager;
 		this.ended = EndedTransactions.of(manager);
 		this.table = TableName.of(table);
@@ -129,10 +124,9 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.logged = logged;
 		this.onDeadLetter = onDeadLetter;
 		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, Layout.SINGLE);
-		this.dialect = database.dialect();
-		this.executor = new JdbcExecutor(dataSource, this.dialect, null);
+		this.executor = new JdbcExecutor(dataSource, database.dialect(), null);
 		this.qualified = database.table();
-		this.sql = this.dialect.outbox(this.qualified);
+		this.sql = database.dialect().outbox(this.qualified);
 		this.insert = OutboxRowMapper.insert(this.sql, logged);
 	}
 
@@ -157,7 +151,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 					rows.stream().map(OutboxRowMapper::parameters).toList()));
 		}
 		catch (IdempotencyStoreRefusedException ex) {
-			if (ex.getCause() instanceof SQLException cause && this.dialect.is(Problem.PERMANENT, cause)) {
+			if (ex.getCause() instanceof SQLException cause && this.executor.dialect().is(Problem.PERMANENT, cause)) {
 				throw new InvalidDataAccessResourceUsageException("The database refuses the " + rows.get(0)
 						+ ", or another message that is sent with it, for the outbox '" + this.table + "' (SQL state "
 						+ cause.getSQLState() + "). Fix the message, the table or the privileges", cause);
@@ -184,7 +178,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 							+ " would be lost. Send it in a transaction of that manager, which @Transactional can name",
 					ex);
 		}
-		Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource),
+		Assert.state(TransactionSynchronizationManager.hasResource(this.executor.dataSource()),
 				() -> "The current transaction does not bind a connection of the outbox's DataSource, so the " + row
 						+ " would not commit with it. Use the transaction manager of that DataSource");
 		Assert.state(!this.ended.isCurrent(), () -> "The transaction of the " + row
@@ -195,7 +189,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	@Override
 	public OutboxStore.Claim claim(int limit, Set<String> without) {
 		unblock();
-		return JdbcOutboxClaim.open(this.dataSource, this.sql, this.dialect, this.marks, PATIENCE,
+		return JdbcOutboxClaim.open(this.executor.dataSource(), this.sql, this.executor.dialect(), this.marks, PATIENCE,
 				this.retention.isZero(), this.onDeadLetter, limit, without);
 	}
 
@@ -229,7 +223,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @return the messages that a cleanup deletes
 	 */
 	public ExpiredRecords expired() {
-		return new ExpiredRows(this.executor, this.dialect, this.qualified, table(), "published_at", "",
+		return new ExpiredRows(this.executor, this.executor.dialect(), this.qualified, table(), "published_at", "",
 				this.retention);
 	}
 
@@ -241,7 +235,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public Optional<Lifecycle> notifications(Runnable listener) {
 		return (this.sql.notifyRelays() != null)
-				? Optional.of(new OutboxNotifications(this.dataSource, this.table, listener)) : Optional.empty();
+				? Optional.of(new OutboxNotifications(this.executor.dataSource(), this.table, listener))
+				: Optional.empty();
 	}
 
 	/**

@@ -131,7 +131,7 @@ public final class JdbcSchemaValidation {
 			if (table == tables.get(0)) {
 				catalog.requirePrivileges(connection, database.table(), tables);
 			}
-			String problems = columns ? table.problems(existing, catalog::nameOf) : "";
+			String problems = columns ? table.problems(existing, database.dialect() instanceof MySqlDialect) : "";
 			if (!problems.isEmpty()) {
 				throw unusable(main, table, problems, "Alter it to match the scripts in '" + scripts
 						+ "'. Set 'idempotency.jdbc.schema' to 'migrate' to run those that have not been run.");

@@ -55,11 +55,6 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	@Override
-	String nameOf(RequiredTable.Type type) {
-		return type.inMySql();
-	}
-
-	@Override
 	@Nullable String schema(Connection connection, TableName table) throws SQLException {
 		return ask(connection, "SELECT DATABASE()", Parameters.none());
 	}
@@ -91,7 +86,7 @@ final class MySqlCatalog extends Catalog {
 			String column = "`" + required.columns().get(0).name() + "`";
 			List<String> denied = required.privileges()
 				.stream()
-				.filter((privilege) -> isDenied(connection, privilege, name, column))
+				.filter((privilege) -> isDenied(connection, "EXPLAIN " + using(privilege).formatted(name, column)))
 				.toList();
 			if (!denied.isEmpty()) {
 				lacking.add(String.join(", ", denied) + " ON " + name);
@@ -107,15 +102,18 @@ final class MySqlCatalog extends Catalog {
 		}
 	}
 
-	private boolean isDenied(Connection connection, String privilege, String table, String column) {
-		String statement = switch (privilege) {
+	private static String using(String privilege) {
+		return switch (privilege) {
 			case "INSERT" -> "INSERT INTO %1$s (%2$s) VALUES (NULL)";
 			case "UPDATE" -> "UPDATE %1$s SET %2$s = NULL WHERE FALSE";
 			case "DELETE" -> "DELETE FROM %1$s WHERE FALSE";
 			default -> "SELECT %2$s FROM %1$s WHERE FALSE";
 		};
+	}
+
+	private static boolean isDenied(Connection connection, String statement) {
 		try {
-			ask(connection, "EXPLAIN " + statement.formatted(table, column), Parameters.none());
+			SqlStatement.of(statement).update(connection, Parameters.none());
 			return false;
 		}
 		catch (SQLException ex) {
@@ -146,7 +144,10 @@ final class MySqlCatalog extends Catalog {
 					"Create it with CREATE DATABASE `" + table.schemaName()
 							+ "`, grant the user access to it, or correct the name of the table.");
 		}
-		if (!hasHistory(connection, table) && !mayCreate(connection, table)) {
+		// The server checks the privilege before it notices that the other table does not
+		// exist. Without the privilege, Flyway would try for ten seconds.
+		String creation = "CREATE TABLE %1$s LIKE %1$s_does_not_exist".formatted(history(table));
+		if (!hasHistory(connection, table) && isDenied(connection, creation)) {
 			String user = account(connection);
 			throw new IdempotencyConfigurationException(
 					"The database user " + user + " may not create the table '" + table.table() + "' in the database '"
@@ -163,19 +164,6 @@ final class MySqlCatalog extends Catalog {
 
 	private static String history(TableName table) {
 		return table.withBackticks() + TableName.HISTORY;
-	}
-
-	// The server checks the privilege before it notices that the other table does not
-	// exist. Without the privilege, Flyway would try for ten seconds.
-	private boolean mayCreate(Connection connection, TableName table) {
-		try {
-			SqlStatement.of("CREATE TABLE %1$s LIKE %1$s_does_not_exist".formatted(history(table)))
-				.update(connection, Parameters.none());
-			return true;
-		}
-		catch (SQLException ex) {
-			return !MySqlDialect.DENIED.contains(ex.getErrorCode());
-		}
 	}
 
 	// The server commits each DDL statement and keeps a failed migration in the

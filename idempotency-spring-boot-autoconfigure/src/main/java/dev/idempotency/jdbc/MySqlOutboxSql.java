@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class MySqlOutboxSql extends OutboxSql {
 
 	// An update would lock the lanes that the order reads before the limit.
-	private static final String LOCK_LANES = """
+	private static final String LOCK = """
 			SELECT l.lane FROM (SELECT l.lane FROM %1$s_lane l
 			    WHERE COALESCE((SELECT TRUE FROM %1$s o FORCE INDEX (%2$s_pending)
 			      WHERE o.lane = l.lane AND %3$s ORDER BY o.position LIMIT 1), FALSE)
@@ -40,9 +40,9 @@ final class MySqlOutboxSql extends OutboxSql {
 		String name = table.withBackticks();
 		String index = table.table();
 		String refused = " FORCE INDEX (" + index + "_refused)";
-		String due = others + MySqlTypes.utc(due(name, "TRUE", "TRUE", refused));
-		String columns = MySqlTypes.utc(columns(name, "TRUE", "TRUE", refused));
-		return new Claims(LOCK_LANES.formatted(name, index, due, mariaDb ? "" : " OF l"),
+		String due = others + MySqlTypes.utc(DUE.formatted(name, "TRUE", "TRUE", refused));
+		String columns = MySqlTypes.utc(COLUMNS.formatted(name, "TRUE", "TRUE", refused));
+		return new Claims(LOCK.formatted(name, index, due, mariaDb ? "" : " OF l"),
 				ROWS.formatted(name, index, columns, due));
 	}
 

@@ -10,9 +10,9 @@ import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.StringJoiner;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -117,25 +117,22 @@ final class MySqlTypes implements ValueTypes {
 	private static String rows(Map<String, @Nullable Object[]> arrays) {
 		int size = arrays.values().stream().mapToInt((elements) -> elements.length).max().orElse(0);
 		@Nullable Object @Nullable [] ids = arrays.get(ID);
-		List<Integer> order = IntStream.range(0, size)
+		return IntStream.range(0, size)
 			.boxed()
 			.sorted((one, other) -> (ids != null) ? compare(ids[one], ids[other]) : one - other)
-			.toList();
-		StringBuilder json = new StringBuilder("[");
-		for (int row : order) {
-			json.append((json.length() > 1) ? ",{" : "{");
-			boolean first = true;
-			for (Map.Entry<String, @Nullable Object[]> array : arrays.entrySet()) {
-				Object element = array.getValue()[row];
-				if (element != null) {
-					json.append(first ? "\"" : ",\"").append(array.getKey()).append("\":");
-					append(json, element);
-					first = false;
-				}
+			.map((row) -> object(arrays, row))
+			.collect(Collectors.joining(",", "[", "]"));
+	}
+
+	private static String object(Map<String, @Nullable Object[]> arrays, int row) {
+		StringJoiner json = new StringJoiner(",", "{", "}");
+		arrays.forEach((name, elements) -> {
+			Object element = elements[row];
+			if (element != null) {
+				json.add('"' + name + "\":" + json(element));
 			}
-			json.append('}');
-		}
-		return json.append(']').toString();
+		});
+		return json.toString();
 	}
 
 	private static byte[] tokens(@Nullable Object[] tokens) {
@@ -149,12 +146,9 @@ final class MySqlTypes implements ValueTypes {
 	}
 
 	private static String array(@Nullable Object[] elements) {
-		StringBuilder json = new StringBuilder("[");
-		for (Object element : elements) {
-			json.append((json.length() > 1) ? "," : "");
-			append(json, Objects.requireNonNull(element));
-		}
-		return json.append(']').toString();
+		return Stream.of(elements)
+			.map((element) -> json(Objects.requireNonNull(element)))
+			.collect(Collectors.joining(",", "[", "]"));
 	}
 
 	// As the database compares the bytes. UUID compares signed numbers.
@@ -163,25 +157,21 @@ final class MySqlTypes implements ValueTypes {
 				bytes((UUID) Objects.requireNonNull(other)));
 	}
 
-	private static void append(StringBuilder json, Object element) {
+	private static String json(Object element) {
 		if (element instanceof Number) {
-			json.append(element);
-			return;
+			return element.toString();
 		}
-		json.append('"');
 		if (element instanceof UUID id) {
-			json.append(HexFormat.of().formatHex(bytes(id)));
+			return '"' + HexFormat.of().formatHex(bytes(id)) + '"';
 		}
-		else if (element instanceof byte[] bytes) {
-			json.append(Base64.getEncoder().encodeToString(bytes));
+		if (element instanceof byte[] bytes) {
+			return '"' + Base64.getEncoder().encodeToString(bytes) + '"';
 		}
-		else {
-			escape(json, element.toString());
-		}
-		json.append('"');
+		return '"' + escaped(element.toString()) + '"';
 	}
 
-	private static void escape(StringBuilder json, String text) {
+	private static String escaped(String text) {
+		StringBuilder json = new StringBuilder();
 		for (int i = 0; i < text.length(); i++) {
 			char character = text.charAt(i);
 			if (character == '"' || character == '\\') {
@@ -194,6 +184,7 @@ final class MySqlTypes implements ValueTypes {
 				json.append(character);
 			}
 		}
+		return json.toString();
 	}
 
 }

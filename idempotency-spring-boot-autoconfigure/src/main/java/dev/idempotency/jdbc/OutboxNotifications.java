@@ -86,17 +86,13 @@ final class OutboxNotifications extends OutboxLoop {
 			}
 		}
 		finally {
-			unlisten(connection, autoCommit);
-		}
-	}
-
-	// Other components may use the connection after its return to the pool.
-	private static void unlisten(Connection connection, boolean autoCommit) throws SQLException {
-		if (!connection.isClosed()) {
-			try (Statement statement = connection.createStatement()) {
-				statement.execute("UNLISTEN *");
+			// Other components may use the connection after its return to the pool.
+			if (!connection.isClosed()) {
+				try (Statement statement = connection.createStatement()) {
+					statement.execute("UNLISTEN *");
+				}
+				connection.setAutoCommit(autoCommit);
 			}
-			connection.setAutoCommit(autoCommit);
 		}
 	}
 

@@ -142,8 +142,9 @@ final class OutboxRowMapper {
 			UUID id = Objects.requireNonNull(this.types.uuid(this.row, "id"));
 			List<OutboxMessage.Header> headers = read("headers", List.of(),
 					(column) -> OutboxRowMapper.headers(this.row.getString(column)));
-			OutboxRow message = new OutboxRow(id, text("topic"), bytes("message_key"), bytes("payload"), headers,
-					text("idempotency_key"), text("aggregatetype"), text("aggregateid"), text("type"));
+			OutboxRow message = new OutboxRow(id, text("topic"), read("message_key", this.row::getBytes),
+					read("payload", this.row::getBytes), headers, text("idempotency_key"), text("aggregatetype"),
+					text("aggregateid"), text("type"));
 			int attempts = read("attempts", 0, this.row::getInt);
 			Duration age = read("created_at", Duration.ZERO,
 					(column) -> age(time(this.row, column, this.types), time(this.row, "read_at", this.types)));
@@ -166,37 +167,28 @@ final class OutboxRowMapper {
 			return read(column, "", (name) -> Objects.requireNonNull(this.row.getString(name)));
 		}
 
-		private byte @Nullable [] bytes(String column) {
-			try {
-				return this.row.getBytes(column);
-			}
-			catch (SQLException | RuntimeException ex) {
-				remember(column, ex);
-				return null;
-			}
+		private <T> T read(String column, T otherwise, Reader<T> reader) {
+			T value = read(column, reader);
+			return (value != null) ? value : otherwise;
 		}
 
-		private <T> T read(String column, T otherwise, Reader<T> reader) {
+		// The message of the exception may contain the value.
+		private <T> @Nullable T read(String column, Reader<T> reader) {
 			try {
 				return reader.read(column);
 			}
 			catch (SQLException | RuntimeException ex) {
-				remember(column, ex);
-				return otherwise;
-			}
-		}
-
-		// The message of the error may contain the value.
-		private void remember(String column, Exception error) {
-			if (this.error == null) {
-				this.error = new UndecodableMessageException("The column '" + column
-						+ "' of the message cannot be decoded (" + error.getClass().getName() + ").");
+				if (this.error == null) {
+					this.error = new UndecodableMessageException("The column '" + column
+							+ "' of the message cannot be decoded (" + ex.getClass().getName() + ").");
+				}
+				return null;
 			}
 		}
 
 		private interface Reader<T> {
 
-			T read(String column) throws SQLException;
+			@Nullable T read(String column) throws SQLException;
 
 		}
 

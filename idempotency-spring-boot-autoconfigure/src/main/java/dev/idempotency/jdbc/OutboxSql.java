@@ -30,7 +30,9 @@ abstract class OutboxSql {
 
 	// The blocker is the first dead letter with the same topic and key. It costs one
 	// index lookup for each row that is read, if its lane has refused messages.
-	private static final String COLUMNS = """
+	// Arguments:
+	// those of EARLIER.
+	static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
 			  CASE WHEN %3$s THEN (SELECT f.id\s""" + EARLIER
@@ -39,16 +41,18 @@ abstract class OutboxSql {
 
 	// Excludes messages that are retried later and those that follow them. It costs
 	// one index lookup for each row, if its lane has refused messages. NOT EXISTS
-	// would be a join, which compares each row with all failed messages.
-	private static final String DUE = """
+	// would be a join, which compares each row with all failed messages. Arguments: those
+	// of EARLIER.
+	static final String DUE = """
 			o.published_at IS NULL AND o.dead_letter_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
 			  AND NOT CASE WHEN %3$s THEN COALESCE((SELECT TRUE\s""" + EARLIER + """
 			f.dead_letter_at IS NULL AND f.next_attempt_at > CURRENT_TIMESTAMP ORDER BY f.position LIMIT 1), FALSE)
 			  ELSE FALSE END""";
 
-	// The order is random, so that no lane is neglected.
-	private static final String LOCK_LANES = """
+	// The order is random, so that no lane is neglected. Arguments: the table, further
+	// columns, whether the lane has due messages.
+	static final String LOCK_LANES = """
 			SELECT l.lane%2$s FROM %1$s_lane l WHERE (%3$s) ORDER BY random() LIMIT :some FOR UPDATE SKIP LOCKED""";
 
 	private final String table;
@@ -64,18 +68,6 @@ abstract class OutboxSql {
 		this.folder = folder;
 		this.all = all;
 		this.some = some;
-	}
-
-	static String due(Object table, String sameKey, String laneHasRefused, String index) {
-		return DUE.formatted(table, sameKey, laneHasRefused, index);
-	}
-
-	static String columns(Object table, String sameKey, String laneHasRefused, String index) {
-		return COLUMNS.formatted(table, sameKey, laneHasRefused, index);
-	}
-
-	static String lockLanes(TableName table, String more, String hasSome) {
-		return LOCK_LANES.formatted(table, more, hasSome);
 	}
 
 	String migrations() {
@@ -143,12 +135,8 @@ abstract class OutboxSql {
 		return "DELETE FROM " + this.table + " WHERE id = ANY(" + ids + ") AND " + condition;
 	}
 
-	String published() {
-		return update("published_at = " + now(), ids(), PENDING);
-	}
-
-	String deletePublished() {
-		return delete(ids(), PENDING);
+	String published(boolean delete) {
+		return delete ? delete(ids(), PENDING) : update("published_at = " + now(), ids(), PENDING);
 	}
 
 	String failed() {

@@ -1,5 +1,7 @@
 package dev.idempotency.jdbc;
 
+import org.springframework.util.StringUtils;
+
 /**
  * The statements of an outbox in PostgreSQL. They read the beginning of each lane, or of
  * each topic in a lane if some topics are left out. If the statements prescribed less,
@@ -148,19 +150,15 @@ final class PostgresOutboxSql extends OutboxSql {
 			WHERE NOT COALESCE((SELECT TRUE FROM %1$s f WHERE f.id = b.id AND f.dead_letter_at IS NOT NULL), FALSE)
 			LIMIT :limit""";
 
-	private final String channel;
-
 	PostgresOutboxSql(TableName table) {
 		super(table, "postgresql-outbox", claims(table, SOME, FIRST), claims(table, SOME_OF_OTHERS, FIRST_OF_OTHERS));
-		this.channel = table.table();
 	}
 
 	private static Claims claims(TableName table, String some, String first) {
-		String rows = first.formatted(table, due(table, SAME_KEY, LANE_HAS_REFUSED, ""),
-				columns(table, SAME_KEY, LANE_HAS_REFUSED, ""), MARK, RETRIED);
-		return new Claims(
-				lockLanes(table, LIMITS, some.formatted(table, due(table, SAME_KEY, "TRUE", ""), "", MARK, RETRIED)),
-				ROWS.formatted(table, rows));
+		String hasSome = some.formatted(table, DUE.formatted(table, SAME_KEY, "TRUE", ""), "", MARK, RETRIED);
+		String rows = first.formatted(table, DUE.formatted(table, SAME_KEY, LANE_HAS_REFUSED, ""),
+				COLUMNS.formatted(table, SAME_KEY, LANE_HAS_REFUSED, ""), MARK, RETRIED);
+		return new Claims(LOCK_LANES.formatted(table, LIMITS, hasSome), ROWS.formatted(table, rows));
 	}
 
 	@Override
@@ -190,7 +188,7 @@ final class PostgresOutboxSql extends OutboxSql {
 
 	@Override
 	String notifyRelays() {
-		return "SELECT pg_notify('" + this.channel + "', '')";
+		return "SELECT pg_notify('" + StringUtils.unqualify(table()) + "', '')";
 	}
 
 	@Override

@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -101,11 +100,11 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	}
 
 	// The reasons why statements would fail.
-	String problems(Map<String, FoundColumn> found, Function<Type, String> names) {
+	String problems(Map<String, FoundColumn> found, boolean mySql) {
 		Map<String, FoundColumn> additional = new TreeMap<>(found);
 		this.columns.forEach((column) -> additional.remove(column.name()));
 		return Stream
-			.concat(this.columns.stream().map((column) -> column.problem(found.get(column.name()), names)),
+			.concat(this.columns.stream().map((column) -> column.problem(found.get(column.name()), mySql)),
 					additional.values()
 						.stream()
 						.filter((column) -> column.notNull() && !column.generated())
@@ -124,13 +123,13 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 	 */
 	record Column(String name, Type type, Value value) {
 
-		@Nullable String problem(@Nullable FoundColumn found, Function<Type, String> names) {
+		@Nullable String problem(@Nullable FoundColumn found, boolean mySql) {
 			if (found == null) {
 				return "its column '" + this.name + "' is missing";
 			}
 			if (!this.type.isNamed(found.type())) {
 				return "its column '" + this.name + "' is of the type " + found.type() + " instead of "
-						+ names.apply(this.type);
+						+ (mySql ? this.type.mySql.get(0) : this.type.postgres);
 			}
 			if (this.value == Value.OPTIONAL && found.notNull()) {
 				return "its column '" + this.name + "' must not be NOT NULL";
@@ -186,15 +185,6 @@ record RequiredTable(String name, List<Column> columns, List<String> privileges)
 
 		boolean isNamed(String name) {
 			return name.equals(this.postgres) || name.equalsIgnoreCase(this.h2) || this.mySql.contains(name);
-		}
-
-		String inMySql() {
-			return this.mySql.get(0);
-		}
-
-		@Override
-		public String toString() {
-			return this.postgres;
 		}
 
 	}

@@ -48,7 +48,7 @@ final class StatementLimit {
 
 	// Limit a statement from now on.
 	Running start(Statement statement) {
-		Running started = new Running(statement, System.nanoTime());
+		Running started = new Running(statement);
 		this.running.add(started);
 		// The plain read keeps the common case free of a write that all threads share.
 		if (!this.watched.get() && this.watched.compareAndSet(false, true)) {
@@ -103,13 +103,12 @@ final class StatementLimit {
 
 		private final Statement statement;
 
-		private final long start;
+		private final long start = System.nanoTime();
 
 		private volatile boolean cancelled;
 
-		private Running(Statement statement, long start) {
+		private Running(Statement statement) {
 			this.statement = statement;
-			this.start = start;
 		}
 
 		// It is cancelled once only: the cancellation of a hanging server takes time, in

@@ -19,7 +19,6 @@ import io.micrometer.core.instrument.Timer;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
-import dev.idempotency.Mode;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.StoreCircuit;
@@ -62,7 +61,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 	private final MeterRegistry registry;
 
 	// Building the tags of a meter for each record would cost more than counting it.
-	private final Map<Record, Timer> timers = new ConcurrentHashMap<>();
+	private final Map<List<?>, Timer> timers = new ConcurrentHashMap<>();
 
 	private final Map<List<String>, AtomicInteger> gauges = new ConcurrentHashMap<>();
 
@@ -76,7 +75,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void handled(HandledOperation execution) {
-		this.timers.computeIfAbsent(new Handled(execution.listener(), execution.mode(), execution.outcome()),
+		this.timers.computeIfAbsent(List.of(execution.listener(), execution.mode(), execution.outcome()),
 				(handled) -> timer("idempotency.process", "Processing of a record under its key, including the handler",
 						"listener", execution.listener(), "mode", value(execution.mode()), "outcome",
 						value(execution.outcome())))
@@ -86,7 +85,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 	@Override
 	public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
 		this.timers
-			.computeIfAbsent(new Called(store, call, outcome),
+			.computeIfAbsent(List.of(store, call, outcome),
 					(called) -> timer("idempotency.store", "Calls of the idempotency store", "store", store,
 							"operation", value(call), "outcome", value(outcome)))
 			.record(duration);
@@ -136,18 +135,16 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void completionFailed(String listener, IdempotencyKey key) {
-		counter("idempotency.completion.failed", "Completions that could not be recorded at the first attempt",
-				"listener", listener)
-			.increment();
+		count(1, "idempotency.completion.failed", "Completions that could not be recorded at the first attempt",
+				"listener", listener);
 		pending(listener).incrementAndGet();
 	}
 
 	@Override
 	public void completionSettled(String listener, IdempotencyKey key, Settlement settlement) {
 		pending(listener).decrementAndGet();
-		counter("idempotency.completion.settled", "Pending completions that have been settled", "listener", listener,
-				"outcome", value(settlement))
-			.increment();
+		count(1, "idempotency.completion.settled", "Pending completions that have been settled", "listener", listener,
+				"outcome", value(settlement));
 	}
 
 	private AtomicInteger pending(String listener) {
@@ -157,29 +154,25 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	@Override
 	public void intervened(Intervention intervention, boolean done) {
-		counter("idempotency.endpoint.writes", "Interventions of operators", "operation", value(intervention),
-				"outcome", done ? "done" : "refused")
-			.increment();
+		count(1, "idempotency.endpoint.writes", "Interventions of operators", "operation", value(intervention),
+				"outcome", done ? "done" : "refused");
 	}
 
 	@Override
 	public void keyMissing(String listener, MissingKeyPolicy policy) {
-		counter("idempotency.key.missing", "Records without a usable idempotency key", "listener", listener, "policy",
-				value(policy))
-			.increment();
+		count(1, "idempotency.key.missing", "Records without a usable idempotency key", "listener", listener, "policy",
+				value(policy));
 	}
 
 	@Override
 	public void resultNotStored(String listener, IdempotencyKey key) {
-		counter("idempotency.result.not.stored", "Completed operations whose results could not be stored", "listener",
-				listener)
-			.increment();
+		count(1, "idempotency.result.not.stored", "Completed operations whose results could not be stored", "listener",
+				listener);
 	}
 
 	@Override
 	public void cleanedUp(String table, int deleted) {
-		counter("idempotency.cleanup.deleted", "Expired idempotency records that were deleted", "table", table)
-			.increment(deleted);
+		count(deleted, "idempotency.cleanup.deleted", "Expired idempotency records that were deleted", "table", table);
 	}
 
 	@Override
@@ -209,8 +202,8 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 		});
 	}
 
-	private Counter counter(String name, String description, String... tags) {
-		return Counter.builder(name).description(description).tags(tags).register(this.registry);
+	private void count(int amount, String name, String description, String... tags) {
+		Counter.builder(name).description(description).tags(tags).register(this.registry).increment(amount);
 	}
 
 	private Timer timer(String name, String description, String... tags) {
@@ -219,14 +212,6 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 
 	private static String value(Enum<?> constant) {
 		return constant.name().toLowerCase(Locale.ROOT);
-	}
-
-	private record Handled(String listener, Mode mode, Outcome outcome) {
-
-	}
-
-	private record Called(String store, StoreCall call, StoreOutcome outcome) {
-
 	}
 
 }

@@ -1,6 +1,7 @@
 package dev.idempotency.micrometer;
 
 import java.util.Locale;
+import java.util.stream.Stream;
 
 import io.micrometer.common.KeyValue;
 import io.micrometer.observation.Observation;
@@ -54,17 +55,12 @@ public record ObservationTags(ObservationRegistry registry) implements Operation
 	public static ObservationFilter defaults() {
 		return (context) -> {
 			if (LISTENER.equals(context.getName())) {
-				addDefault(context, OUTCOME);
-				addDefault(context, SCOPE);
+				Stream.of(OUTCOME, SCOPE)
+					.filter((tag) -> context.getLowCardinalityKeyValue(tag) == null)
+					.forEach((tag) -> context.addLowCardinalityKeyValue(KeyValue.of(tag, NONE)));
 			}
 			return context;
 		};
-	}
-
-	private static void addDefault(Observation.Context context, String tag) {
-		if (context.getLowCardinalityKeyValue(tag) == null) {
-			context.addLowCardinalityKeyValue(KeyValue.of(tag, NONE));
-		}
 	}
 
 	// A record without a key has no operation, so begin() is not called for it.

@@ -82,19 +82,15 @@ public final class OutboxMetrics implements OutboxObserver {
 		this.status = status;
 		this.observedAt = this.registry.config().clock().monotonicTime();
 		if (this.observed.compareAndSet(false, true)) {
-			register();
+			gauge("pending", "Messages of the outbox to publish", Status::pending);
+			gauge("blocked", "Messages of the outbox that are blocked by a dead letter with their topic and key",
+					Status::blocked);
+			gauge("dead.letters", "Dead letters of the outbox", Status::deadLetters);
+			TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, OutboxMetrics::age)
+				.description("Age of the oldest pending or blocked message of the outbox")
+				.tag("table", this.table)
+				.register(this.registry);
 		}
-	}
-
-	private void register() {
-		gauge("pending", "Messages of the outbox to publish", Status::pending);
-		gauge("blocked", "Messages of the outbox that are blocked by a dead letter with their topic and key",
-				Status::blocked);
-		gauge("dead.letters", "Dead letters of the outbox", Status::deadLetters);
-		TimeGauge.builder("idempotency.outbox.age", this, TimeUnit.MILLISECONDS, OutboxMetrics::age)
-			.description("Age of the oldest pending or blocked message of the outbox")
-			.tag("table", this.table)
-			.register(this.registry);
 	}
 
 	private void gauge(String name, String description, ToDoubleFunction<Status> value) {

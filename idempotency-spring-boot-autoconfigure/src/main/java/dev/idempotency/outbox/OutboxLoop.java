@@ -6,7 +6,6 @@ import java.util.concurrent.TimeUnit;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
 import dev.idempotency.Internal;
@@ -25,6 +24,8 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 
 	static final Duration GRACE = Duration.ofSeconds(2);
 
+	static final Duration UNTIL_WOKEN = Duration.ofDays(1);
+
 	// Listener containers stop at Integer.MAX_VALUE - 100.
 	private static final int PHASE = Integer.MAX_VALUE / 2;
 
@@ -38,7 +39,8 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 
 	private final Semaphore wakeUps = new Semaphore(0);
 
-	private volatile @Nullable Thread thread;
+	// Before the first start, a thread that has never run.
+	private volatile Thread thread = new Thread();
 
 	protected OutboxLoop(String name, Duration stopTimeout) {
 		this.name = name;
@@ -69,9 +71,9 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 		}
 	}
 
-	private void run(@Nullable Thread previous) {
+	private void run(Thread previous) {
 		// A thread that did not end in time must not run beside its successor.
-		while (previous != null && previous.isAlive()) {
+		while (previous.isAlive()) {
 			Threads.awaitEnd(previous, PAUSE_AFTER_ERROR);
 		}
 		while (isCurrent()) {
@@ -120,15 +122,11 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 	}
 
 	boolean isEnded() {
-		Thread last = this.thread;
-		return last == null || !last.isAlive();
+		return !this.thread.isAlive();
 	}
 
 	void awaitEnd(Duration timeout) {
-		Thread last = this.thread;
-		if (last != null) {
-			Threads.awaitEnd(last, timeout);
-		}
+		Threads.awaitEnd(this.thread, timeout);
 	}
 
 	@Override
@@ -136,7 +134,7 @@ public abstract class OutboxLoop extends SimpleLifecycle implements SmartLifecyc
 		requestStop();
 		awaitEnd(this.stopTimeout);
 		Thread last = this.thread;
-		if (last != null && last.isAlive() && !Thread.currentThread().isInterrupted()) {
+		if (last.isAlive() && !Thread.currentThread().isInterrupted()) {
 			logger.warn("'" + this.name + "' did not stop within " + this.stopTimeout
 					+ " and is interrupted; the work that it has not recorded is repeated after a restart");
 			last.interrupt();

@@ -19,8 +19,6 @@ public final class OutboxNotifier extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxNotifier.class);
 
-	private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
-
 	private final OutboxStore store;
 
 	/**

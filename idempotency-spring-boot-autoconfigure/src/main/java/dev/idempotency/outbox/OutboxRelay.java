@@ -9,7 +9,6 @@ import java.util.stream.Collectors;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Internal;
@@ -45,8 +44,6 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private static final Log logger = LogFactory.getLog(OutboxRelay.class);
 
-	private static final Duration UNTIL_WOKEN = Duration.ofDays(1);
-
 	private final OutboxStore store;
 
 	private final Settings settings;
@@ -57,7 +54,8 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private final Worker worker;
 
-	private final @Nullable Helper helper;
+	// The second thread, if there is one.
+	private final List<Helper> helpers;
 
 	/**
 	 * Create a relay.
@@ -74,28 +72,21 @@ public final class OutboxRelay extends OutboxLoop {
 		this.observers = List.copyOf(observers);
 		this.outage = new Outage(store.table(), settings::backOff);
 		OutboxPublisher other = (settings.threads() > 1) ? publisher.another() : null;
-		this.helper = (other != null) ? new Helper(other) : null;
-		this.worker = new Worker(publisher, (this.helper != null) ? this.helper::help : (backlog) -> {
-		});
+		this.helpers = (other != null) ? List.of(new Helper(other)) : List.of();
+		this.worker = new Worker(publisher, (backlog) -> this.helpers.forEach((helper) -> helper.help(backlog)));
 	}
 
 	@Override
 	public void start() {
-		if (this.helper != null) {
-			this.helper.start();
-		}
+		this.helpers.forEach(Helper::start);
 		super.start();
 	}
 
 	@Override
 	public void stop() {
-		if (this.helper != null) {
-			this.helper.requestStop();
-		}
+		this.helpers.forEach(Helper::requestStop);
 		super.stop();
-		if (this.helper != null) {
-			this.helper.stop();
-		}
+		this.helpers.forEach(Helper::stop);
 	}
 
 	@Override
@@ -119,12 +110,12 @@ public final class OutboxRelay extends OutboxLoop {
 		long stop = System.nanoTime();
 		boolean more = true;
 		while (more && left(stop).compareTo(Duration.ZERO) > 0) {
-			Helper last = (this.helper == null || this.helper.isEnded()) ? null : this.helper;
+			List<Helper> last = this.helpers.stream().filter((helper) -> !helper.isEnded()).toList();
 			more = this.worker.round((rows) -> rows.stream().anyMatch((claimed) -> isSentBefore(stop, claimed)))
 				.isZero();
-			if (!more && last != null) {
+			if (!more && !last.isEmpty()) {
 				// The messages behind its last round are left to this thread.
-				last.awaitEnd(left(stop));
+				last.forEach((helper) -> helper.awaitEnd(left(stop)));
 				more = true;
 			}
 		}

@@ -46,6 +46,9 @@ final class OutboxRound {
 	// For a producer that reports its timeout a little late.
 	private static final Duration GRACE = Duration.ofSeconds(1);
 
+	// A send that takes longer has waited for the producer.
+	private static final Duration LONG = Duration.ofMillis(200);
+
 	// The estimated size of the headers of a message.
 	private static final int HEADERS = 200;
 
@@ -57,7 +60,8 @@ final class OutboxRound {
 
 	private final RefusingTopics refusing;
 
-	private final BlockingQueue<Result> results = new LinkedBlockingQueue<>();
+	// Processes the result of a message, on the thread of the relay.
+	private final BlockingQueue<Runnable> results = new LinkedBlockingQueue<>();
 
 	private final List<Ack> published = new ArrayList<>();
 
@@ -110,7 +114,8 @@ final class OutboxRound {
 		this.ready.addAll(runs);
 		publishReady();
 		while (this.inFlight > 0) {
-			Result result = this.results.poll(this.settings.sendTimeout().plus(GRACE).toNanos(), TimeUnit.NANOSECONDS);
+			Runnable result = this.results.poll(this.settings.sendTimeout().plus(GRACE).toNanos(),
+					TimeUnit.NANOSECONDS);
 			if (result == null) {
 				Throwable overdue = new TimeoutException("The producer did not report the outcome of a message");
 				runs.stream()
@@ -120,9 +125,7 @@ final class OutboxRound {
 				this.publisher.resultsOverdue();
 				return;
 			}
-			this.inFlight--;
-			this.bytesInFlight -= size(result.ack().claimed().row());
-			accept(result);
+			result.run();
 			publishReady();
 		}
 		if (this.abandoned != null && !this.explained) {
@@ -186,12 +189,12 @@ final class OutboxRound {
 			if (error != null && !this.overdue && run.fail(index)) {
 				this.publisher.abandon();
 			}
-			this.results
-				.add(new Result(run, index, Ack.of(next, (error != null) ? ExceptionCauses.ofStage(error) : null)));
+			Ack ack = Ack.of(next, (error != null) ? ExceptionCauses.ofStage(error) : null);
+			this.results.add(() -> accept(run, index, ack));
 		});
 		if (sent.isCompletedExceptionally()) {
 			failedAtOnce(next.row().topic(), ExceptionCauses.ofStage(sent.handle((done, error) -> error).join()),
-					UnavailableTopics.isLong(System.nanoTime() - start));
+					System.nanoTime() - start > LONG.toNanos());
 			return false;
 		}
 		return true;
@@ -211,9 +214,10 @@ final class OutboxRound {
 
 	// The outcomes are processed in the order of the messages: a message that cannot be
 	// sent fails at once, while earlier ones are in flight.
-	private void accept(Result result) {
-		OutboxRun run = result.run();
-		run.add(result.index(), result.ack());
+	private void accept(OutboxRun run, int index, Ack accepted) {
+		this.inFlight--;
+		this.bytesInFlight -= size(accepted.claimed().row());
+		run.add(index, accepted);
 		for (Ack ack = run.next(); ack != null; ack = run.next()) {
 			Throwable error = ack.error();
 			if (error == null) {
@@ -287,10 +291,6 @@ final class OutboxRound {
 
 	boolean isAnyMessageSent() {
 		return this.anyMessageSent;
-	}
-
-	private record Result(OutboxRun run, int index, Ack ack) {
-
 	}
 
 }

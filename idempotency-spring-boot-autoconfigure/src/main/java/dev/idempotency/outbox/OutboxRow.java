@@ -95,16 +95,12 @@ public record OutboxRow(UUID id, String topic, byte @Nullable [] key, byte @Null
 	}
 
 	Object orderingKey() {
-		return (this.key != null) ? new OrderingKey(this.topic, ByteBuffer.wrap(this.key)) : this.id;
+		return (this.key != null) ? List.of(this.topic, ByteBuffer.wrap(this.key)) : this.id;
 	}
 
 	@Override
 	public String toString() {
 		return "message " + this.id + " to " + this.topic;
-	}
-
-	private record OrderingKey(String topic, ByteBuffer key) {
-
 	}
 
 }

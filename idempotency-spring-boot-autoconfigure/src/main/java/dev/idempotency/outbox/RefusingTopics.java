@@ -22,12 +22,8 @@ final class RefusingTopics {
 	}
 
 	boolean contains(String topic) {
-		Long since = this.topics.get(topic);
-		if (since != null && System.nanoTime() - since > TIME.toNanos()) {
-			this.topics.remove(topic);
-			return false;
-		}
-		return since != null;
+		this.topics.values().removeIf((since) -> System.nanoTime() - since > TIME.toNanos());
+		return this.topics.containsKey(topic);
 	}
 
 }

@@ -40,7 +40,21 @@ record TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<
 				() -> "The transaction of the " + first + " has already ended, so the message would be lost. Send it "
 						+ "before the commit, or in a new transaction (REQUIRES_NEW)");
 		this.store.insert(messages.stream().map(this::row).toList());
-		TransactionSynchronizationManager.registerSynchronization(new AfterCommit(first, this.wakeUp));
+		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+			// An exception would make the committed transaction look failed.
+			@Override
+			public void afterCommit() {
+				try {
+					TransactionalOutbox.this.wakeUp.run();
+				}
+				catch (RuntimeException ex) {
+					logger.warn("The relay could not be woken for the committed " + first
+							+ "; the message is published at the next poll of a relay", ex);
+				}
+			}
+
+		});
 	}
 
 	private OutboxRow row(OutboxMessage message) {
@@ -69,28 +83,6 @@ record TransactionalOutbox(OutboxStore store, OutboxSerializer serializer, List<
 		}
 		this.contexts.forEach((context) -> headers.addAll(context.headers(message)));
 		return headers;
-	}
-
-	/**
-	 * Wakes the relay after the commit.
-	 *
-	 * @param first the first message of the transaction
-	 * @param wakeUp wakes the relay
-	 */
-	private record AfterCommit(OutboxMessage first, Runnable wakeUp) implements TransactionSynchronization {
-
-		// An exception would make the committed transaction look failed.
-		@Override
-		public void afterCommit() {
-			try {
-				this.wakeUp.run();
-			}
-			catch (RuntimeException ex) {
-				logger.warn("The relay could not be woken for the committed " + this.first
-						+ "; the message is published at the next poll of a relay", ex);
-			}
-		}
-
 	}
 
 }

@@ -28,8 +28,6 @@ final class UnavailableTopics {
 
 	private static final int MAX_DOUBLINGS = 5;
 
-	private static final Duration LONG = Duration.ofMillis(200);
-
 	private final String outbox;
 
 	private final LongSupplier nanos;
@@ -39,10 +37,6 @@ final class UnavailableTopics {
 	UnavailableTopics(String outbox, LongSupplier nanos) {
 		this.outbox = outbox;
 		this.nanos = nanos;
-	}
-
-	static boolean isLong(long nanos) {
-		return nanos > LONG.toNanos();
 	}
 
 	void fail(String topic, @Nullable Throwable error) {

@@ -44,12 +44,6 @@ import dev.idempotency.outbox.OutboxRow;
 @Internal
 public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBean {
 
-	private final ProducerFactory<?, ?> factory;
-
-	private final Duration sendTimeout;
-
-	private final int number;
-
 	private final RelayProducer producer;
 
 	private final Set<String> keyHeaders;
@@ -80,22 +74,17 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 	 * {@link IdempotencyKeyInterceptor}
 	 */
 	public KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout, Set<String> keyHeaders) {
-		this(factory, sendTimeout, keyHeaders, 1);
-	}
-
-	private KafkaOutboxPublisher(ProducerFactory<?, ?> factory, Duration sendTimeout, Set<String> keyHeaders,
-			int number) {
-		this.factory = factory;
-		this.sendTimeout = sendTimeout;
-		this.number = number;
-		this.producer = new RelayProducer(factory, sendTimeout, number);
-		Set<String> headers = new HashSet<>(keyHeaders);
-		headers.add(OutboxRow.KEY_HEADER);
+		this(new RelayProducer(factory, sendTimeout, 1), new HashSet<>(keyHeaders));
+		this.keyHeaders.add(OutboxRow.KEY_HEADER);
 		Object header = factory.getConfigurationProperties().get(IdempotencyKeyInterceptor.HEADER_CONFIG);
 		if (header != null) {
-			headers.add(header.toString());
+			this.keyHeaders.add(header.toString());
 		}
-		this.keyHeaders = Set.copyOf(headers);
+	}
+
+	private KafkaOutboxPublisher(RelayProducer producer, Set<String> keyHeaders) {
+		this.producer = producer;
+		this.keyHeaders = keyHeaders;
 	}
 
 	// A round keeps its producer until it ends: another one must not send while the
@@ -106,13 +95,12 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 		this.failure = null;
 		try {
 			boolean replaced = this.broken || this.abandoned || this.pending.get() > 0;
-			this.producer.renew(replaced);
+			this.producer.beginRound(replaced);
 			if (replaced) {
 				this.pending = new AtomicInteger();
 				this.broken = false;
 				this.abandoned = false;
 			}
-			this.producer.beginRound();
 		}
 		catch (RuntimeException ex) {
 			this.failure = ex;
@@ -134,8 +122,8 @@ public final class KafkaOutboxPublisher implements OutboxPublisher, DisposableBe
 
 	@Override
 	public OutboxPublisher another() {
-		KafkaOutboxPublisher other = new KafkaOutboxPublisher(this.factory, this.sendTimeout, this.keyHeaders,
-				this.number + this.others.size() + 1);
+		KafkaOutboxPublisher other = new KafkaOutboxPublisher(this.producer.another(this.others.size() + 1),
+				this.keyHeaders);
 		this.others.add(other);
 		if (this.producer.isDestroyed()) {
 			other.destroy();

@@ -61,7 +61,7 @@ final class RelayProducer {
 
 	private final int number;
 
-	private final long sendTimeout;
+	private final Duration sendTimeout;
 
 	private Map<String, Object> configuration;
 
@@ -84,8 +84,12 @@ final class RelayProducer {
 	RelayProducer(ProducerFactory<?, ?> application, Duration sendTimeout, int number) {
 		this.application = (ProducerFactory<byte[], byte[]>) application;
 		this.number = number;
-		this.sendTimeout = sendTimeout.toMillis();
+		this.sendTimeout = sendTimeout;
 		configure(application.getConfigurationProperties());
+	}
+
+	RelayProducer another(int distance) {
+		return new RelayProducer(this.application, this.sendTimeout, this.number + distance);
 	}
 
 	private void configure(Map<String, Object> current) {
@@ -105,9 +109,10 @@ final class RelayProducer {
 		configuration.put(ProducerConfig.BATCH_SIZE_CONFIG, this.unbatched ? 0 : size);
 		configuration.computeIfPresent(ProducerConfig.INTERCEPTOR_CLASSES_CONFIG,
 				(name, value) -> withoutKeyInterceptor(value));
-		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, this.sendTimeout / 4);
-		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (this.sendTimeout * 3 / 4));
-		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (this.sendTimeout * 3 / 8));
+		long timeout = this.sendTimeout.toMillis();
+		configuration.put(ProducerConfig.MAX_BLOCK_MS_CONFIG, timeout / 4);
+		configuration.put(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, (int) (timeout * 3 / 4));
+		configuration.put(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG, (int) (timeout * 3 / 8));
 		Object clientId = current.get(ProducerConfig.CLIENT_ID_CONFIG);
 		configuration.put(ProducerConfig.CLIENT_ID_CONFIG,
 				((clientId != null) ? clientId + "-" : "") + "idempotency-outbox-" + this.number);
@@ -146,11 +151,6 @@ final class RelayProducer {
 		return ((current != null) ? current : open()).producer();
 	}
 
-	void beginRound() {
-		Open current = this.open;
-		this.splitsBefore = (current != null) ? current.splits() : 0;
-	}
-
 	// Whether the producer has to split batches, and did not do so in time. It is
 	// then replaced, before the next round, by one that sends each message in a
 	// batch of its own. Clients of Kafka before version 4.2 split a batch without
@@ -177,15 +177,9 @@ final class RelayProducer {
 		return opened;
 	}
 
-	private synchronized @Nullable Open takeOpen() {
-		Open taken = this.open;
-		this.open = null;
-		return taken;
-	}
-
 	// Replace the producer if it is broken, or if the application has switched to another
 	// cluster. The previous one sends nothing more.
-	void renew(boolean broken) {
+	void beginRound(boolean broken) {
 		Map<String, Object> current;
 		try {
 			current = this.application.getConfigurationProperties();
@@ -199,6 +193,8 @@ final class RelayProducer {
 			close(Duration.ZERO);
 			configure(current);
 		}
+		Open kept = this.open;
+		this.splitsBefore = (kept != null) ? kept.splits() : 0;
 	}
 
 	// Send nothing more, for the thread of the producer. The results of all messages
@@ -228,7 +224,11 @@ final class RelayProducer {
 	// An interceptor may block the thread of the producer, for which close() would wait
 	// without a limit. The first thing that close() does is to stop that thread.
 	private void close(Duration timeout) {
-		Open closing = takeOpen();
+		Open closing;
+		synchronized (this) {
+			closing = this.open;
+			this.open = null;
+		}
 		if (closing == null) {
 			return;
 		}

@@ -35,31 +35,18 @@ import dev.idempotency.store.IdempotencyRecords;
  * Scans the keys of a server, or of all masters of a cluster one after the other. A scan
  * ends when all keys have been scanned, when the visitor has enough, after
  * {@value IdempotencyRecords#WINDOW} records, or when half of the timeout has passed.
+ *
+ * @param commands the commands of the shared connection
+ * @param scripts the scripts of a record
+ * @param deadline the end of the call
  */
-final class RecordScan {
+record RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline) {
 
 	private static final Log logger = LogFactory.getLog(RecordScan.class);
 
 	private static final int STEP = 500;
 
 	private static final Pattern POSITION = Pattern.compile("(?:(\\w+):)?(\\d{1,20})");
-
-	private final RedisClusterAsyncCommands<byte[], byte[]> commands;
-
-	private final RecordScripts scripts;
-
-	private final Deadline deadline;
-
-	private final Deadline end;
-
-	private final Set<ByteBuffer> names = new HashSet<>();
-
-	RecordScan(RedisClusterAsyncCommands<byte[], byte[]> commands, RecordScripts scripts, Deadline deadline) {
-		this.commands = commands;
-		this.scripts = scripts;
-		this.deadline = deadline;
-		this.end = deadline.middle();
-	}
 
 	@Nullable String scan(@Nullable String after, Predicate<ScannedRecord> visitor) throws ExecutionException, TimeoutException {
 		// A prefix cannot contain a brace, see RecordScripts.
@@ -77,15 +64,13 @@ final class RecordScan {
 							+ "Use 'next' of the previous answer, or begin without 'after'");
 			cursor = ScanCursor.of(position.group(2));
 		}
+		Set<ByteBuffer> known = new HashSet<>();
+		Deadline end = this.deadline.middle();
 		while (true) {
 			KeyScanCursor<byte[]> step = this.deadline.await(commands(nodes.get(node)).scan(cursor, arguments));
 			// SCAN may return the same key several times.
-			List<byte[]> newNames = step.getKeys()
-				.stream()
-				.filter((name) -> this.names.add(ByteBuffer.wrap(name)))
-				.toList();
-			boolean enough = !visit(newNames, visitor) || this.end.isOver()
-					|| this.names.size() >= IdempotencyRecords.WINDOW;
+			List<byte[]> newNames = step.getKeys().stream().filter((name) -> known.add(ByteBuffer.wrap(name))).toList();
+			boolean enough = !visit(newNames, visitor) || end.isOver() || known.size() >= IdempotencyRecords.WINDOW;
 			cursor = step;
 			if (step.isFinished()) {
 				node++;

@@ -11,18 +11,18 @@ import io.lettuce.core.RedisCommandExecutionException;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
-import org.springframework.context.Lifecycle;
 
 import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.SimpleLifecycle;
 import dev.idempotency.Threads;
 
 /**
  * Checks the servers of a {@link RedisIdempotencyStore}, see
  * {@link RedisIdempotencyStore#serverCheck}.
  */
-final class RedisServerCheck implements Lifecycle {
+final class RedisServerCheck extends SimpleLifecycle {
 
 	private static final Log logger = LogFactory.getLog(RedisServerCheck.class);
 
@@ -81,6 +81,7 @@ final class RedisServerCheck implements Lifecycle {
 		scheduler.scheduleWithFixedDelay(this::check, this.interval.toNanos(), this.interval.toNanos(),
 				TimeUnit.NANOSECONDS);
 		this.store.onConnected(this::checkSoon);
+		super.start();
 	}
 
 	private static void fail(IdempotencyConfigurationException finding) {
@@ -153,16 +154,12 @@ final class RedisServerCheck implements Lifecycle {
 
 	@Override
 	public void stop() {
+		super.stop();
 		ScheduledExecutorService scheduler = this.executor;
 		this.executor = null;
 		if (scheduler != null) {
 			scheduler.shutdownNow();
 		}
-	}
-
-	@Override
-	public boolean isRunning() {
-		return this.executor != null;
 	}
 
 }

@@ -100,20 +100,18 @@ final class ReplicatedConnection {
 	}
 
 	private int disconnects(StatefulRedisConnection<byte[], byte[]> connection) {
-		return this.disconnects.computeIfAbsent(connection, ReplicatedConnection::countDisconnects).get();
-	}
+		return this.disconnects.computeIfAbsent(connection, (added) -> {
+			AtomicInteger count = new AtomicInteger();
+			added.addListener(new RedisConnectionStateListener() {
 
-	private static AtomicInteger countDisconnects(StatefulConnection<?, ?> connection) {
-		AtomicInteger count = new AtomicInteger();
-		connection.addListener(new RedisConnectionStateListener() {
+				@Override
+				public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
+					count.incrementAndGet();
+				}
 
-			@Override
-			public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
-				count.incrementAndGet();
-			}
-
-		});
-		return count;
+			});
+			return count;
+		}).get();
 	}
 
 	StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)
