@@ -2,12 +2,10 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.BitSet;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -74,16 +72,16 @@ final class BatchRun<T> {
 	private boolean unprotected;
 
 	// The items whose outcomes are reported when their completions have ended.
-	private Set<Integer> deferred = Set.of();
+	private final BitSet deferred = new BitSet(0);
 
 	// The values of the items up to the last declined one, while the handler runs.
 	private final List<@Nullable T> finished = new ArrayList<>(0);
 
 	// The items that were declined in a transaction that was rolled back.
-	private Set<Integer> declined = Set.of();
+	private final BitSet declined = new BitSet(0);
 
 	// What the handler itself has thrown, and the reasons for which it is blocked.
-	private Set<Throwable> thrown = Set.of();
+	private final List<Throwable> thrown = new ArrayList<>(0);
 
 	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec,
 			BatchHandler<T> handler, @Nullable Object single) {
@@ -212,10 +210,10 @@ final class BatchRun<T> {
 			return values;
 		}
 		catch (Throwable ex) {
-			this.thrown = with(this.thrown, List.of(ex));
+			this.thrown.add(ex);
 			OperationBlockedException blocked = OperationBlockedException.in(ex);
 			if (blocked != null) {
-				this.thrown = with(this.thrown, List.of(blocked));
+				this.thrown.add(blocked);
 			}
 			throw ex;
 		}
@@ -242,7 +240,7 @@ final class BatchRun<T> {
 	// Note that an item is declined, although its decline is replayed in
 	// this delivery.
 	void markDeclined(int index) {
-		this.declined = with(this.declined, List.of(index));
+		this.declined.set(index);
 	}
 
 	List<@Nullable T> valuesBefore(int count) {
@@ -329,7 +327,7 @@ final class BatchRun<T> {
 
 	// Defer the report of items until their completion has ended.
 	Consumer<Outcome> deferReport(List<Integer> items) {
-		this.deferred = with(this.deferred, items);
+		items.forEach(this.deferred::set);
 		return (ended) -> {
 			Duration share = share();
 			for (int index : items) {
@@ -351,7 +349,7 @@ final class BatchRun<T> {
 		Duration share = share();
 		for (Item item : this.plan.items()) {
 			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item.index(), ended);
-			if (item.isProtected() && outcome != null && !this.deferred.contains(item.index())) {
+			if (item.isProtected() && outcome != null && !this.deferred.get(item.index())) {
 				report(item.index(), outcome, share);
 			}
 		}
@@ -411,7 +409,7 @@ final class BatchRun<T> {
 		if (value.stale()) {
 			return Outcome.STALE;
 		}
-		if (value.duplicate() && !this.declined.contains(index)) {
+		if (value.duplicate() && !this.declined.get(index)) {
 			return Outcome.DUPLICATE;
 		}
 		return this.unprotected ? Outcome.UNPROTECTED
@@ -420,12 +418,6 @@ final class BatchRun<T> {
 
 	private Outcome handlerOutcome(@Nullable Throwable error) {
 		return (this.unprotected && isSingle()) ? Outcome.UNPROTECTED : Outcomes.ofHandler(error);
-	}
-
-	private static <E> Set<E> with(Set<E> set, Collection<E> more) {
-		Set<E> all = new HashSet<>(set);
-		all.addAll(more);
-		return all;
 	}
 
 	void leaveContext() {
