@@ -78,7 +78,8 @@ final class UnavailableTopics {
 						+ "its partitions", failures.error());
 			}
 			long now = this.nanos.getAsLong();
-			Failures current = published.contains(topic) ? failures.forgotten(now).next(now, failures.error()) : failures;
+			Failures current = published.contains(topic) ? failures.forgotten(now).next(now, failures.error())
+					: failures;
 			return new Failures(current.count(), current.until(), current.error(),
 					current.othersWork() || !published.isEmpty(), current.logged() || log);
 		});
