@@ -57,7 +57,12 @@ final class Database {
 	}
 
 	static DataSource migrations(ConfigurableListableBeanFactory beanFactory, DataSource dataSource) {
-		requireFlyway(beanFactory.getBeanClassLoader());
+		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", beanFactory.getBeanClassLoader())) {
+			throw new IdempotencyConfigurationException(
+					"'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.",
+					"Add 'flyway-core' and its module for your database, or create the table by hand and set "
+							+ "'idempotency.jdbc.schema' to 'validate'.");
+		}
 		if (!ClassUtils.isPresent(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())) {
 			return dataSource;
 		}
@@ -69,15 +74,6 @@ final class Database {
 			.filter((migrations) -> JdbcSchemaMigration.isSameDatabase(dataSource, migrations))
 			.findFirst()
 			.orElse(dataSource);
-	}
-
-	private static void requireFlyway(@Nullable ClassLoader classLoader) {
-		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", classLoader)) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.",
-					"Add 'flyway-core' and its module for your database, or create the table by hand and set "
-							+ "'idempotency.jdbc.schema' to 'validate'.");
-		}
 	}
 
 }

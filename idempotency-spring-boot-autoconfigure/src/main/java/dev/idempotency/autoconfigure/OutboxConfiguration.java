@@ -221,15 +221,12 @@ class OutboxConfiguration {
 		@Bean
 		@ConditionalOnMissingBean
 		OutboxPublisher idempotencyOutboxPublisher(OutboxProducers producers, IdempotencyProperties properties) {
-			return new KafkaOutboxPublisher(producers.factory(), properties.outbox().sendTimeout(),
-					keyHeaders(properties.key().headers()));
-		}
-
-		// Listeners with the same configuration as this application read the key from
-		// these headers.
-		private static Set<String> keyHeaders(List<String> headers) {
-			return headers.contains(OutboxRow.KEY_HEADER) ? Set.of()
+			// Listeners with the same configuration as this application read the key from
+			// these headers.
+			List<String> headers = properties.key().headers();
+			Set<String> keyHeaders = headers.contains(OutboxRow.KEY_HEADER) ? Set.of()
 					: headers.stream().filter((name) -> !name.contains("+")).limit(1).collect(Collectors.toSet());
+			return new KafkaOutboxPublisher(producers.factory(), properties.outbox().sendTimeout(), keyHeaders);
 		}
 
 		@Bean

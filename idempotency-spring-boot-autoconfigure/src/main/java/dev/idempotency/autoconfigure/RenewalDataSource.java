@@ -106,22 +106,18 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 			connection = this.own.getConnection();
 		}
 		catch (SQLException ex) {
-			report(ex);
+			if (!this.shared && !this.own.isClosed()) {
+				logger.warn("The connection for lease renewals could not be opened (SQL state " + ex.getSQLState()
+						+ "). Renewals use the connection pool of the application until it can be opened. If the "
+						+ "database is available, allow one additional connection per instance. Otherwise leases may "
+						+ "expire while handlers hold all connections of the pool");
+			}
+			this.shared = true;
+			logger.debug("The connection for lease renewals could not be opened", ex);
 			return this.pool.getConnection();
 		}
 		this.shared = false;
 		return connection;
-	}
-
-	private void report(SQLException error) {
-		if (!this.shared && !this.own.isClosed()) {
-			logger.warn("The connection for lease renewals could not be opened (SQL state " + error.getSQLState()
-					+ "). Renewals use the connection pool of the application until it can be opened. If the "
-					+ "database is available, allow one additional connection per instance. Otherwise leases may "
-					+ "expire while handlers hold all connections of the pool");
-		}
-		this.shared = true;
-		logger.debug("The connection for lease renewals could not be opened", error);
 	}
 
 	@Override

@@ -2,14 +2,14 @@ package dev.idempotency.autoconfigure;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 
+import org.springframework.boot.context.properties.bind.BindResult;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
@@ -36,15 +36,12 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 			.orElseGet(Map::of);
 		stores.keySet().forEach(StoreNames::check);
 		requireDistinct(stores.keySet());
-		List<Optional<String>> types = new ArrayList<>();
-		types.add(type(binder, "idempotency.store"));
-		stores.keySet().forEach((name) -> types.add(type(binder, "idempotency.stores." + name)));
-		return new StoreNames(stores.keySet(), types.stream().flatMap(Optional::stream).collect(Collectors.toSet()),
-				types.stream().anyMatch(Optional::isEmpty));
-	}
-
-	private static Optional<String> type(Binder binder, String prefix) {
-		return Optional.ofNullable(binder.bind(prefix + ".type", String.class).orElse(null));
+		List<BindResult<String>> types = new ArrayList<>();
+		types.add(binder.bind("idempotency.store.type", String.class));
+		stores.keySet().forEach((name) -> types.add(binder.bind("idempotency.stores." + name + ".type", String.class)));
+		Set<String> named = new HashSet<>();
+		types.forEach((type) -> type.ifBound(named::add));
+		return new StoreNames(stores.keySet(), named, !types.stream().allMatch(BindResult::isBound));
 	}
 
 	boolean mayHave(String type, boolean candidate) {

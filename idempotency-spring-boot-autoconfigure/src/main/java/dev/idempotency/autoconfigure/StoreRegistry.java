@@ -157,19 +157,16 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 	IdempotencyTemplate createTemplate(String name, IdempotencyStore store, StoreCircuit circuit,
 			CompletionCache cache) {
 		PlatformTransactionManager transactions = transactionManager(name, store);
+		// The JsonMapper of the serialization may need beans that use the template.
+		OperationSpec.Defaults defaults = new OperationSpec.Defaults(this.properties.mode(), this.properties.lease(),
+				this.properties.retention(), this.properties.version().retention(),
+				this.beanFactory.getBeanProvider(Serialization.class)::getIfUnique);
 		return new IdempotencyTemplate(migrating(name, store, transactions),
 				new Settings(name.equals(StoreNames.DEFAULT) ? null : name, transactions,
 						onUnavailable(name) == UnavailablePolicy.PROCESS, circuit, cache,
 						Observers.of(this.beanFactory),
 						this.beanFactory.getBeanProvider(OperationContext.class).orderedStream().toList(),
-						this.properties.result().maximumSize(), transformer(), defaults()));
-	}
-
-	// The JsonMapper of the serialization may need beans that use the template.
-	private OperationSpec.Defaults defaults() {
-		return new OperationSpec.Defaults(this.properties.mode(), this.properties.lease(), this.properties.retention(),
-				this.properties.version().retention(),
-				this.beanFactory.getBeanProvider(Serialization.class)::getIfUnique);
+						this.properties.result().maximumSize(), transformer(), defaults));
 	}
 
 	private @Nullable StoredOutcomeTransformer transformer() {

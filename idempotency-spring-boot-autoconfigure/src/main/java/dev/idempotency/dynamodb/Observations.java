@@ -52,7 +52,8 @@ final class Observations {
 			return true;
 		}
 		Iterator<Observation> eldest = this.observations.values().iterator();
-		if (!eldest.next().isAbandoned(now)) {
+		Observation oldest = eldest.next();
+		if (now - oldest.latest() <= 2 * oldest.lease()) {
 			return false;
 		}
 		eldest.remove();
@@ -90,10 +91,6 @@ final class Observations {
 
 		boolean isExpired(long now) {
 			return now - this.since >= this.lease;
-		}
-
-		private boolean isAbandoned(long now) {
-			return now - this.latest > 2 * this.lease;
 		}
 
 		Duration remaining(long now) {

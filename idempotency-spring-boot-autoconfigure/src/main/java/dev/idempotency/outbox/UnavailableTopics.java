@@ -77,7 +77,9 @@ final class UnavailableTopics {
 						+ " s; messages to other topics are published. Check the leaders and the in-sync replicas of "
 						+ "its partitions", failures.error());
 			}
-			Failures current = published.contains(topic) ? failures.restart(this.nanos.getAsLong()) : failures;
+			long now = this.nanos.getAsLong();
+			Failures current = published.contains(topic) ? failures.forgotten(now).next(now, failures.error())
+					: failures;
 			return new Failures(current.count(), current.until(), current.error(),
 					current.othersWork() || !published.isEmpty(), current.logged() || log);
 		});
@@ -123,10 +125,6 @@ final class UnavailableTopics {
 
 		Failures forgotten(long now) {
 			return new Failures(0, now, this.error, this.othersWork, this.logged);
-		}
-
-		Failures restart(long now) {
-			return forgotten(now).next(now, this.error);
 		}
 
 	}
