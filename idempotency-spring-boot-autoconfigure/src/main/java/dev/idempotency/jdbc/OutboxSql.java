@@ -29,9 +29,8 @@ abstract class OutboxSql {
 			    AND f.message_key = o.message_key AND f.position < o.position AND f.published_at IS NULL AND\s""";
 
 	// The blocker is the first dead letter with the same topic and key. It costs one
-	// index lookup for each row that is read, if its lane has refused messages.
-	// Arguments:
-	// those of EARLIER.
+	// index lookup for each row that is read, if its lane has refused messages. The
+	// arguments are those of EARLIER.
 	static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
