@@ -296,8 +296,7 @@ final class BatchPlan<T> {
 	}
 
 	BatchResult<T> result() {
-		SortedMap<Integer, OperationBlockedException> blocked = this.items.stream().anyMatch(Item::isBlocked)
-				? new TreeMap<>() : Collections.emptySortedMap();
+		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		for (Item item : this.items) {
 			Item source = item;
 			if (item.original != null && item.isRepresented()) {

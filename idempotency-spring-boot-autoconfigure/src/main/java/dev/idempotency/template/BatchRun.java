@@ -163,7 +163,7 @@ final class BatchRun<T> {
 		this.started = true;
 		this.finished.clear();
 		while (this.finished.size() < due.size()) {
-			List<Integer> rest = due.subList(this.finished.size(), due.size());
+			List<Integer> rest = this.finished.isEmpty() ? due : due.subList(this.finished.size(), due.size());
 			try {
 				this.finished.addAll(runOnce(rest, executions));
 			}
@@ -181,10 +181,7 @@ final class BatchRun<T> {
 
 	private List<@Nullable T> runOnce(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
 			throws Throwable {
-		List<@Nullable IdempotentExecution> current = new ArrayList<>(due.size());
-		for (int index : due) {
-			current.add(executions.apply(index));
-		}
+		List<@Nullable IdempotentExecution> current = StoreCalls.each(due, executions);
 		IdempotentExecution first = current.get(0);
 		if (isSingle() && first == null) {
 			// Without protection, a single handler runs as if it were called directly.

@@ -329,6 +329,10 @@ final class LeasedProtocol<T> {
 			return;
 		}
 		int now = (this.deferral != null) ? due.size() : this.run.completed(due.size());
+		if (now == due.size()) {
+			complete(due, values);
+			return;
+		}
 		List<Integer> first = due.subList(0, now);
 		List<Integer> later = due.subList(now, due.size());
 		boolean recorded = false;

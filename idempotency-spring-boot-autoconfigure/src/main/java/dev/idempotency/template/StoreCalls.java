@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -160,14 +161,16 @@ final class StoreCalls {
 	}
 
 	// Without a stream for a single record.
-	static <T, R> List<R> each(List<T> elements, Function<T, R> function) {
-		return (elements.size() == 1) ? List.of(function.apply(elements.get(0)))
+	static <T, R extends @Nullable Object> List<R> each(List<T> elements, Function<T, R> function) {
+		return (elements.size() == 1) ? Collections.singletonList(function.apply(elements.get(0)))
 				: elements.stream().map(function).toList();
 	}
 
 	static <T> List<T> some(List<T> elements, Predicate<T> condition) {
-		return (elements.size() == 1) ? condition.test(elements.get(0)) ? elements : List.of()
-				: elements.stream().filter(condition).toList();
+		if (elements.size() > 1) {
+			return elements.stream().filter(condition).toList();
+		}
+		return (elements.isEmpty() || condition.test(elements.get(0))) ? elements : List.of();
 	}
 
 	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
