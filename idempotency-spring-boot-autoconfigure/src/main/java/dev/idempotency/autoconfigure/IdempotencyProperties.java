@@ -106,8 +106,16 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param onMissing Treatment of records without a usable key. By default "offset" for
 	 * listeners that support it, else "record-coordinates".
 	 */
-	public record Key(@DefaultValue( {
-			"Idempotency-Key", "ce_source+ce_id" }) List<String> headers, @Nullable MissingKeyPolicy onMissing){
+	public record Key(List<String> headers, @Nullable MissingKeyPolicy onMissing) {
+
+		private static final List<String> DEFAULT_HEADERS = List.of("Idempotency-Key", "ce_source+ce_id");
+
+		// Not a compact constructor, because the parameter is nullable and the component
+		// is not.
+		public Key(@Nullable List<String> headers, @Nullable MissingKeyPolicy onMissing) {
+			this.headers = (headers != null) ? List.copyOf(headers) : DEFAULT_HEADERS;
+			this.onMissing = onMissing;
+		}
 
 	}
 

@@ -29,9 +29,8 @@ abstract class OutboxSql {
 			    AND f.message_key = o.message_key AND f.position < o.position AND f.published_at IS NULL AND\s""";
 
 	// The blocker is the first dead letter with the same topic and key. It costs one
-	// index lookup for each row that is read, if its lane has refused messages.
-	// Arguments:
-	// those of EARLIER.
+	// index lookup for each row that is read, if its lane has refused messages. It has
+	// the arguments of EARLIER.
 	static final String COLUMNS = """
 			id, position, lane, topic, message_key, payload, headers, idempotency_key, aggregatetype, aggregateid, type,
 			  attempts, created_at, CURRENT_TIMESTAMP AS read_at,
@@ -41,8 +40,8 @@ abstract class OutboxSql {
 
 	// Excludes messages that are retried later and those that follow them. It costs
 	// one index lookup for each row, if its lane has refused messages. NOT EXISTS
-	// would be a join, which compares each row with all failed messages. Arguments: those
-	// of EARLIER.
+	// would be a join, which compares each row with all failed messages. It has the
+	// arguments of EARLIER.
 	static final String DUE = """
 			o.published_at IS NULL AND o.dead_letter_at IS NULL
 			  AND (o.next_attempt_at IS NULL OR o.next_attempt_at <= CURRENT_TIMESTAMP)
