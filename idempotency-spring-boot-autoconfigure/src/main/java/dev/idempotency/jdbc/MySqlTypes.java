@@ -9,6 +9,7 @@ import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Comparator;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.Objects;
@@ -117,11 +118,13 @@ final class MySqlTypes implements ValueTypes {
 	private static String rows(Map<String, @Nullable Object[]> arrays) {
 		int size = arrays.values().stream().mapToInt((elements) -> elements.length).max().orElse(0);
 		@Nullable Object @Nullable [] ids = arrays.get(ID);
-		return IntStream.range(0, size)
-			.boxed()
-			.sorted((one, other) -> (ids != null) ? compare(ids[one], ids[other]) : one - other)
-			.map((row) -> object(arrays, row))
-			.collect(Collectors.joining(",", "[", "]"));
+		Stream<Integer> rows = IntStream.range(0, size).boxed();
+		if (ids != null) {
+			// As the database compares the bytes. UUID compares signed numbers.
+			rows = rows.sorted(Comparator.comparing((row) -> bytes((UUID) Objects.requireNonNull(ids[row])),
+					Arrays::compareUnsigned));
+		}
+		return rows.map((row) -> object(arrays, row)).collect(Collectors.joining(",", "[", "]"));
 	}
 
 	private static String object(Map<String, @Nullable Object[]> arrays, int row) {
@@ -149,12 +152,6 @@ final class MySqlTypes implements ValueTypes {
 		return Stream.of(elements)
 			.map((element) -> json(Objects.requireNonNull(element)))
 			.collect(Collectors.joining(",", "[", "]"));
-	}
-
-	// As the database compares the bytes. UUID compares signed numbers.
-	private static int compare(@Nullable Object one, @Nullable Object other) {
-		return Arrays.compareUnsigned(bytes((UUID) Objects.requireNonNull(one)),
-				bytes((UUID) Objects.requireNonNull(other)));
 	}
 
 	private static String json(Object element) {

@@ -1,7 +1,6 @@
 package dev.idempotency.jdbc;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
@@ -201,38 +200,35 @@ final class PostgresCatalog extends Catalog {
 	// Without the privilege, Flyway tries for seconds to create its history table.
 	@Override
 	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
-		first(connection, MIGRATION, name(table).with("history", table.historyTable()),
-				(row) -> requireMigratable(row, table, scripts));
-	}
-
-	private static boolean requireMigratable(ResultSet row, TableName table, String scripts) throws SQLException {
-		String user = row.getString(1);
-		String quotedUser = row.getString(2);
-		String schema = table.schemaName();
-		if (schema == null) {
-			throw new IdempotencyConfigurationException(
-					"The database user '" + user + "' has no schema for the table '" + table + "'.",
-					"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
-							+ "; or put the schema before the name of the table.");
-		}
-		if (!row.getBoolean("has_schema")) {
-			throw new IdempotencyConfigurationException(
-					"The schema '" + schema + "' of the table '" + table + "' does not exist.",
-					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
-		}
-		if (row.getBoolean("sufficient")) {
-			return true;
-		}
-		throw row.getBoolean("has_history")
-				? new IdempotencyConfigurationException(
-						"The database user '" + user + "' may not migrate the table '" + table.table()
-								+ "': it cannot read its history '" + table.historyTable() + "'.",
-						"Migrate" + otherWaysToMigrate(scripts))
-				: new IdempotencyConfigurationException(
-						"The database user '" + user + "' may not create the table '" + table.table()
-								+ "' in the schema '" + schema + "'.",
-						"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + quotedUser + "; or migrate"
-								+ otherWaysToMigrate(scripts));
+		first(connection, MIGRATION, name(table).with("history", table.historyTable()), (row) -> {
+			String user = row.getString(1);
+			String quotedUser = row.getString(2);
+			String schema = table.schemaName();
+			if (schema == null) {
+				throw new IdempotencyConfigurationException(
+						"The database user '" + user + "' has no schema for the table '" + table + "'.",
+						"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
+								+ "; or put the schema before the name of the table.");
+			}
+			if (!row.getBoolean("has_schema")) {
+				throw new IdempotencyConfigurationException(
+						"The schema '" + schema + "' of the table '" + table + "' does not exist.",
+						"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
+			}
+			if (row.getBoolean("sufficient")) {
+				return true;
+			}
+			throw row.getBoolean("has_history")
+					? new IdempotencyConfigurationException(
+							"The database user '" + user + "' may not migrate the table '" + table.table()
+									+ "': it cannot read its history '" + table.historyTable() + "'.",
+							"Migrate" + otherWaysToMigrate(scripts))
+					: new IdempotencyConfigurationException(
+							"The database user '" + user + "' may not create the table '" + table.table()
+									+ "' in the schema '" + schema + "'.",
+							"Run GRANT USAGE, CREATE ON SCHEMA " + schema + " TO " + quotedUser + "; or migrate"
+									+ otherWaysToMigrate(scripts));
+		});
 	}
 
 }
