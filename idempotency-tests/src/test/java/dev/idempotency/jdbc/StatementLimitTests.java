@@ -35,10 +35,12 @@ class StatementLimitTests {
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
 
+	// A cancellation that arrives before the statement has no effect.
 	@Test
 	void overdueStatementIsCancelledAndTheConnectionStaysUsable() throws SQLException {
 		try (Connection connection = database.pool().getConnection()) {
-			SqlStatement sleep = SqlStatement.of("SELECT 1 FROM pg_sleep(20)").limitedBy(new StatementLimit(LIMIT));
+			SqlStatement sleep = SqlStatement.of("SELECT 1 FROM pg_sleep(20)")
+				.limitedBy(new StatementLimit(LIMIT.multipliedBy(10)));
 			assertThatExceptionOfType(SQLException.class)
 				.isThrownBy(() -> sleep.first(connection, Parameters.of(TestDatabase.request(TestDatabase.newKey())),
 						(row) -> row.getInt(1)))

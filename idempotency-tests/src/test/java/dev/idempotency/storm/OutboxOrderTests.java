@@ -77,7 +77,7 @@ class OutboxOrderTests {
 		try (StoppableKafka kafka = StoppableKafka.create();
 				ConfigurableApplicationContext first = start(kafka);
 				ConfigurableApplicationContext second = start(kafka);
-				Logs logs = Logs.about("order is lost")) {
+				Logs logs = Logs.about(" to " + TOPIC + " although an earlier message")) {
 			kafka.createTopic(TOPIC, 3);
 			ExecutorService threads = Executors.newSingleThreadExecutor();
 			Future<Integer> sent = threads.submit(() -> send(first));
