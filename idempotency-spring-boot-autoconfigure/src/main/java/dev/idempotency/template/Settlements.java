@@ -258,7 +258,7 @@ final class Settlements implements AutoCloseable {
 			this.engine.observers()
 				.operation((observer) -> observer.completionFailed(claim.operation().name(), claim.operation().key()));
 		}
-		this.pending.put(claim.token(), claim);
+		this.pending.put(claim.request().token(), claim);
 		this.unavailable.set(true);
 		try {
 			this.retry.runEvery(Duration.ofSeconds(1));
@@ -413,7 +413,7 @@ final class Settlements implements AutoCloseable {
 		// A redelivery and the retry thread must not send the same settlement.
 		claim.lock().lock();
 		try {
-			if (!this.pending.containsKey(claim.token())) {
+			if (!this.pending.containsKey(claim.request().token())) {
 				return;
 			}
 			if (asProbe) {
@@ -447,7 +447,7 @@ final class Settlements implements AutoCloseable {
 	private Settlement sendAgain(OwnedClaim claim, boolean storeAnswers) {
 		try {
 			Settlement settlement = sendOrRestore(claim.ending(), claim.operation(), List.of(claim)).get(0);
-			this.pending.remove(claim.token(), claim);
+			this.pending.remove(claim.request().token(), claim);
 			return settlement;
 		}
 		catch (OperationBlockedException | Error ex) {
