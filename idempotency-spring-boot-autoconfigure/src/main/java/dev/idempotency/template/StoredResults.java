@@ -118,12 +118,11 @@ final class StoredResults {
 			return stored;
 		}
 		if (this.transformer == null) {
-			IllegalStateException missing = new IllegalStateException("There is no StoredOutcomeTransformer");
 			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but its stored outcome was transformed by a StoredOutcomeTransformer, "
 							+ "and this application has none: " + subject
 							+ ". Declare the bean with which the outcome was stored, and send the record again",
-					missing);
+					new IllegalStateException("There is no StoredOutcomeTransformer"));
 		}
 		try {
 			return this.transformer.fromStored(key, OutcomeMark.TRANSFORMED.remove(stored));

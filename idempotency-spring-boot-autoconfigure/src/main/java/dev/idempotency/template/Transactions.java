@@ -188,12 +188,6 @@ final class Transactions {
 		}
 	}
 
-	// Whether the handler that has just returned requests a rollback of its
-	// own transaction.
-	static boolean isRollbackOnly(TransactionStatus transaction, TransactionBoundary boundary) {
-		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
-	}
-
 	// Record the completion of operations whose writes were rolled back on purpose, in a
 	// transaction of its own.
 	void completeWithoutEffect(Object subject, TransactionDefinition definition, Runnable recording) {
