@@ -270,7 +270,9 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	private void execute(BatchRun run, TransactionBoundary boundary, @Nullable ClaimAhead ahead, boolean isProtected) {
 		try {
 			if (run.mode() != Mode.LEASED) {
-				new TransactionalProtocol(transactional(), run, boundary).execute(isProtected);
+				Assert.state(this.transactional != null, "The store cannot join a transaction. Use leased mode, or "
+						+ "configure a transaction manager for the template");
+				new TransactionalProtocol(this.transactional, run, boundary).execute(isProtected);
 			}
 			else {
 				leased(run, isProtected ? boundary : null, ahead).execute();
@@ -463,12 +465,6 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Assert.state(this.leaseProblem == null, () -> "Leased mode is not possible: " + this.leaseProblem
 				+ ". Use transactional mode or another store");
 		return new LeasedProtocol(this.engine, this.settlements, this.asynchronous, run, boundary, ahead);
-	}
-
-	private TransactionalProtocol.Parts transactional() {
-		Assert.state(this.transactional != null,
-				"The store cannot join a transaction. Use leased mode, or configure a transaction manager for the template");
-		return this.transactional;
 	}
 
 	/**

@@ -302,19 +302,6 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	private void settleQueued(IdempotencyKey key, Runnable whenStarted) {
-		Queued entry = this.queued.get(key);
-		if (entry == null) {
-			return;
-		}
-		if (entry.completed()) {
-			whenStarted.run();
-		}
-		// The claim that follows needs a connection too, so this thread may wait for one.
-		entry.task().run();
-		await(key, entry);
-	}
-
 	private void await(IdempotencyKey key, Queued entry) {
 		try {
 			entry.task().get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
@@ -331,9 +318,15 @@ final class Settlements implements AutoCloseable {
 	// Retry the pending settlements of earlier deliveries. The claim that follows
 	// shows the outcome.
 	void settlePending(IdempotentOperation operation, Runnable whenStarted) {
-		settleQueued(operation.key(), whenStarted);
-		if (this.pending.isEmpty()) {
-			return;
+		Queued entry = this.queued.get(operation.key());
+		if (entry != null) {
+			if (entry.completed()) {
+				whenStarted.run();
+			}
+			// The claim that follows needs a connection too, so this thread may wait for
+			// one.
+			entry.task().run();
+			await(operation.key(), entry);
 		}
 		this.pending.values()
 			.stream()

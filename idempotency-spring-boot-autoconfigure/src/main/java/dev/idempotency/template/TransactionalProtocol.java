@@ -101,11 +101,7 @@ final class TransactionalProtocol {
 			this.plan.decide();
 		}
 		while (!this.plan.due().isEmpty() && executeOnce(isProtected));
-		completeDeclinedPositions();
-	}
-
-	// The mark must not pass the items before a declined one, which run after it.
-	private void completeDeclinedPositions() {
+		// The mark must not pass the items before a declined one, which run after it.
 		List<Integer> completed = this.declinedPositions.stream().filter(this.plan::isDoneInLane).toList();
 		completeWithoutEffect(completed, Map.of(), completed);
 	}
