@@ -147,7 +147,7 @@ final class TransactionalProtocol {
 		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		if (joined && !this.run.isSingle()) {
-			this.calls.releasePermission();
+			this.calls.circuit().releasePermission();
 			throw new IllegalStateException(JOINED);
 		}
 		Object asked = this.run.subject(unanswered);

@@ -89,7 +89,7 @@ final class Transactions {
 			throw ex;
 		}
 		catch (RuntimeException | Error ex) {
-			this.calls.releasePermission();
+			this.calls.circuit().releasePermission();
 			throw ex;
 		}
 	}
@@ -346,7 +346,7 @@ final class Transactions {
 	// execution.
 	private void settleEarlier(IdempotentOperation operation, Consumer<Boolean> settlement, boolean inDoubt) {
 		try {
-			if (this.calls.isPermitted()) {
+			if (this.calls.circuit().tryAcquirePermission()) {
 				settlement.accept(inDoubt);
 			}
 		}
