@@ -30,8 +30,7 @@ public final class ExceptionCauses {
 	 * @return the exception, {@code null} if there is none
 	 */
 	public static <T extends Throwable> @Nullable T find(Class<T> type, @Nullable Throwable error) {
-		Throwable found = find(error, type::isInstance);
-		return (found != null) ? type.cast(found) : null;
+		return type.cast(find(error, type::isInstance));
 	}
 
 	/**

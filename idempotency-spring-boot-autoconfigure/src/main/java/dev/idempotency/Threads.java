@@ -53,9 +53,7 @@ public final class Threads {
 	 */
 	public static void awaitEnd(Thread thread, Duration timeout) {
 		try {
-			if (timeout.toMillis() > 0) {
-				thread.join(timeout.toMillis());
-			}
+			TimeUnit.MILLISECONDS.timedJoin(thread, timeout.toMillis());
 		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();

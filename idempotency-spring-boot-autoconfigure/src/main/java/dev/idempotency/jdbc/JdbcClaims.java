@@ -59,7 +59,8 @@ final class JdbcClaims {
 
 	private Optional<Claim> insert(Connection connection, ClaimRequest request) throws SQLException {
 		Parameters parameters = Parameters.of(request).ended("C");
-		boolean inserted = unlessDuplicate(false, () -> this.sql.get(Name.INSERT).update(connection, parameters) > 0);
+		boolean inserted = unlessDuplicate(connection, false,
+				(same) -> this.sql.get(Name.INSERT).update(same, parameters) > 0);
 		if (!inserted) {
 			return Optional.empty();
 		}
@@ -116,7 +117,8 @@ final class JdbcClaims {
 				open.keySet().removeAll(claims.keySet());
 				if (!open.isEmpty()) {
 					Parameters parameters = parameters(requests, open, leased);
-					claims.putAll(unlessDuplicate(Map.of(), () -> claim(connection, statement, parameters, open)));
+					claims.putAll(
+							unlessDuplicate(connection, Map.of(), (same) -> claim(same, statement, parameters, open)));
 				}
 			}
 		}
@@ -212,9 +214,9 @@ final class JdbcClaims {
 		}
 	}
 
-	private <T> T unlessDuplicate(T otherwise, Statement<T> statement) throws SQLException {
+	private <T> T unlessDuplicate(Connection connection, T otherwise, Work<T> statement) throws SQLException {
 		try {
-			return statement.run();
+			return statement.on(connection);
 		}
 		catch (SQLException ex) {
 			if (this.dialect.is(Problem.DUPLICATE, ex)) {
@@ -252,12 +254,6 @@ final class JdbcClaims {
 			connection.rollback(savepoint);
 		}
 		return claimed;
-	}
-
-	private interface Statement<T> {
-
-		T run() throws SQLException;
-
 	}
 
 }

@@ -294,14 +294,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	@Override
 	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
 		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
-		return requests
-			.isEmpty()
-					? List.of()
-					: this.executor
-						.inTransaction(this.timeout,
-								joined ? (connection) -> this.claims.inSavepoint(connection, claim,
-										(claimed) -> claimed.stream().anyMatch(Claim.Acquired.class::isInstance))
-										: claim);
+		Work<List<Claim>> safe = joined ? (connection) -> this.claims.inSavepoint(connection, claim,
+				(claimed) -> claimed.stream().anyMatch(Claim.Acquired.class::isInstance)) : claim;
+		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout, safe);
 	}
 
 	@Override

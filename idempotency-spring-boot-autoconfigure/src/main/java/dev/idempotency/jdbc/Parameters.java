@@ -84,16 +84,13 @@ final class Parameters {
 
 	// Write records that have ended: they have no lease.
 	Parameters ended(String state) {
-		return with("state", state).without("lease");
+		Object lease = this.values.get("lease");
+		return with("state", state).with("lease", (lease instanceof ArrayValue leases)
+				? new ArrayValue(leases.type(), new Object[leases.elements().length]) : null);
 	}
 
 	Parameters failed(Failure failure) {
 		return with("error_type", failure.type()).with("error_message", failure.message());
-	}
-
-	private Parameters without(String name) {
-		return (this.values.get(name) instanceof ArrayValue array)
-				? with(name, array.type(), new Object[array.elements().length]) : with(name, null);
 	}
 
 	@Nullable Object value(String name, Connection connection) throws SQLException {

@@ -46,10 +46,8 @@ record PartitionMaintenance(JdbcExecutor executor, TableName table, Duration int
 			while (step < STEPS && rotate() != null) {
 				step++;
 			}
-			String dropped = drop();
-			while (dropped != null) {
+			for (String dropped = drop(); dropped != null; dropped = drop()) {
 				logger.info("Dropped the partition " + dropped + " of expired idempotency records");
-				dropped = drop();
 			}
 		}
 		catch (OperationInProgressException ex) {

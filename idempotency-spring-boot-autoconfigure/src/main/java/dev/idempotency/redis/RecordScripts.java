@@ -45,9 +45,8 @@ record RecordScripts(String prefix) {
 	// Separates type and message of a failure, which do not contain it.
 	static final char SEPARATOR = 0;
 
-	private static final byte[] NO_OUTCOME = { '-' };
-
-	private static final byte[] NO_VERSION = { '-' };
+	// No outcome, or no version.
+	private static final byte[] NONE = { '-' };
 
 	private static final int VERSION_DIGITS = 20;
 
@@ -256,7 +255,7 @@ record RecordScripts(String prefix) {
 	}
 
 	ScriptCall release(ClaimRequest claim) {
-		return call(FAIL, claim.key(), token(claim), NO_OUTCOME, number(1));
+		return call(FAIL, claim.key(), token(claim), NONE, number(1));
 	}
 
 	ScriptCall renew(ClaimRequest claim) {
@@ -311,7 +310,7 @@ record RecordScripts(String prefix) {
 	}
 
 	private static byte[] version(ClaimRequest claim) {
-		return (claim.version() != null) ? utf8(version(claim.version())) : NO_VERSION;
+		return (claim.version() != null) ? utf8(version(claim.version())) : NONE;
 	}
 
 	// The smallest version becomes zero.
@@ -321,7 +320,7 @@ record RecordScripts(String prefix) {
 	}
 
 	private static byte[] outcome(byte @Nullable [] result) {
-		return (result != null) ? outcome(RESULT, result) : NO_OUTCOME;
+		return (result != null) ? outcome(RESULT, result) : NONE;
 	}
 
 	private static byte[] outcome(Failure failure) {

@@ -50,23 +50,6 @@ final class Replies {
 		};
 	}
 
-	private static IdempotencyRecord record(IdempotencyKey key, Reader reader) {
-		State state = switch (reader.letter()) {
-			case 'P' -> State.IN_PROGRESS;
-			case 'C' -> State.COMPLETED;
-			default -> State.FAILED;
-		};
-		int fence = (int) reader.number();
-		int attempt = (int) reader.number();
-		Instant at = reader.instant();
-		Instant createdAt = reader.instant();
-		Instant expiresAt = reader.instant();
-		Long version = reader.version();
-		// The failure is the rest of the reply.
-		return new IdempotencyRecord(key, state, fence, attempt, (state == State.IN_PROGRESS) ? at : null, createdAt,
-				(state == State.COMPLETED) ? at : null, expiresAt, failure(reader), version);
-	}
-
 	static byte @Nullable [] result(byte[] reply) {
 		return (reply.length > 0) ? result(new Reader(reply)) : null;
 	}
@@ -92,7 +75,22 @@ final class Replies {
 		Instant now = reader.instant();
 		String scope = reader.text((int) reader.number());
 		String key = reader.text((int) reader.number());
-		return new ScannedRecord(record(IdempotencyKey.of(scope, key), reader), now);
+		State state = switch (reader.letter()) {
+			case 'P' -> State.IN_PROGRESS;
+			case 'C' -> State.COMPLETED;
+			default -> State.FAILED;
+		};
+		int fence = (int) reader.number();
+		int attempt = (int) reader.number();
+		Instant at = reader.instant();
+		Instant createdAt = reader.instant();
+		Instant expiresAt = reader.instant();
+		Long version = reader.version();
+		// The failure is the rest of the reply.
+		IdempotencyRecord record = new IdempotencyRecord(IdempotencyKey.of(scope, key), state, fence, attempt,
+				(state == State.IN_PROGRESS) ? at : null, createdAt, (state == State.COMPLETED) ? at : null, expiresAt,
+				failure(reader), version);
+		return new ScannedRecord(record, now);
 	}
 
 	record ScannedRecord(IdempotencyRecord record, Instant now) {

@@ -169,12 +169,7 @@ final class AsyncSettlements implements AutoCloseable {
 
 	// Repeat an operation until it has completed here or elsewhere, or has failed
 	// for another reason than that it is blocked.
-	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> first,
-			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition) {
-		return follow(first, repetition, new CompletableFuture<>());
-	}
-
-	private <T> CompletableFuture<IdempotentResult<T>> follow(CompletableFuture<IdempotentResult<T>> execution,
+	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> execution,
 			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition,
 			CompletableFuture<IdempotentResult<T>> future) {
 		execution.whenComplete((result, error) -> {
@@ -214,7 +209,7 @@ final class AsyncSettlements implements AutoCloseable {
 			return;
 		}
 		try {
-			follow(Objects.requireNonNull(repetition.handle()), repetition, future);
+			untilCompleted(Objects.requireNonNull(repetition.handle()), repetition, future);
 		}
 		catch (OperationBlockedException ex) {
 			repeatLater(ex, repetition, future);
@@ -236,7 +231,7 @@ final class AsyncSettlements implements AutoCloseable {
 	// Report the outcome of an asynchronous operation when it has ended, before the
 	// caller receives it: the caller may end the observation of the record.
 	static <T> CompletableFuture<IdempotentResult<T>> reported(CompletableFuture<IdempotentResult<Object>> execution,
-			BatchRun<Object> run) {
+			BatchRun run) {
 		return Futures.convert(execution, (outcome, error) -> {
 			run.ended(outcome, error);
 			if (error != null) {

@@ -33,21 +33,19 @@ import dev.idempotency.template.BatchHandler.BatchResult;
  * first item with a key represents its copies. For a key with versions, the first item
  * with the highest version represents the others, which are stale when it is done. If it
  * fails or is not run, the highest version before it does.
- *
- * @param <T> the type of the result of an item
  */
-final class BatchPlan<T> {
+final class BatchPlan {
 
 	// A single item is decided without copying.
 	private static final List<Integer> FIRST = List.of(0);
 
 	private final List<Item> items;
 
-	private final ResultCodec<T> codec;
+	private final ResultCodec<Object> codec;
 
 	private final StoredResults stored;
 
-	private final @Nullable IdempotentResult<T>[] results;
+	private final @Nullable IdempotentResult<Object>[] results;
 
 	private int end;
 
@@ -56,7 +54,7 @@ final class BatchPlan<T> {
 	private @Nullable Throwable failure;
 
 	@SuppressWarnings("unchecked")
-	BatchPlan(List<BatchItem> items, ResultCodec<T> codec, StoredResults stored) {
+	BatchPlan(List<BatchItem> items, ResultCodec<Object> codec, StoredResults stored) {
 		this.codec = codec;
 		this.stored = stored;
 		this.items = new ArrayList<>(items.size());
@@ -243,7 +241,7 @@ final class BatchPlan<T> {
 		return indexes((item) -> item.isDue() && this.results[item.index()] == null);
 	}
 
-	@Nullable IdempotentResult<T> resultOf(int index) {
+	@Nullable IdempotentResult<Object> resultOf(int index) {
 		return this.results[index];
 	}
 
@@ -269,11 +267,11 @@ final class BatchPlan<T> {
 			.allMatch((earlier) -> earlier.isRepresented() || this.results[earlier.index()] != null);
 	}
 
-	void done(int index, @Nullable T result) {
+	void done(int index, @Nullable Object result) {
 		this.results[index] = new IdempotentResult<>(result, false);
 	}
 
-	void done(List<Integer> items, List<@Nullable T> values) {
+	void done(List<Integer> items, List<@Nullable Object> values) {
 		for (int i = 0; i < items.size(); i++) {
 			done(items.get(i), values.get(i));
 		}
@@ -295,13 +293,13 @@ final class BatchPlan<T> {
 		this.items.forEach(Item::unclaim);
 	}
 
-	BatchResult<T> result() {
+	BatchResult<Object> result() {
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		for (Item item : this.items) {
 			Item source = item;
 			if (item.original != null && item.isRepresented()) {
 				source = item.original;
-				IdempotentResult<T> result = this.results[source.index()];
+				IdempotentResult<Object> result = this.results[source.index()];
 				if (item.decision == Item.Decision.SUPERSEDED
 						&& (result != null || source.claim() instanceof Claim.Completed)) {
 					result = IdempotentResult.ofStale();

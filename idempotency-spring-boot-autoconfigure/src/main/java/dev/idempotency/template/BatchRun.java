@@ -35,25 +35,21 @@ import dev.idempotency.template.OperationObserver.Outcome;
  * One delivery of a batch, or of a single operation as a batch of one: runs its handler,
  * and reports the outcome of each operation to the listener. The duration of an operation
  * is an equal share of that of the batch.
- *
- * @param <T> the type of the result of an item
  */
-final class BatchRun<T> {
+final class BatchRun {
 
 	private static final Log logger = LogFactory.getLog(BatchRun.class);
 
 	// That of a single operation.
 	private static final Object LANE = 0;
 
-	private final BatchPlan<T> plan;
+	private final BatchPlan plan;
 
 	private final Mode mode;
 
-	private final ResultCodec<T> codec;
+	private final OutcomeCodec<?> codec;
 
-	private final ResultCodec<?> bodyCodec;
-
-	private final BatchHandler<T> handler;
+	private final BatchHandler<Object> handler;
 
 	private final Engine engine;
 
@@ -75,7 +71,7 @@ final class BatchRun<T> {
 	private final BitSet deferred = new BitSet(0);
 
 	// The values of the items up to the last declined one, while the handler runs.
-	private final List<@Nullable T> finished = new ArrayList<>(0);
+	private final List<@Nullable Object> finished = new ArrayList<>(0);
 
 	// The items that were declined in a transaction that was rolled back.
 	private final BitSet declined = new BitSet(0);
@@ -83,8 +79,8 @@ final class BatchRun<T> {
 	// What the handler itself has thrown, and the reasons for which it is blocked.
 	private final List<Throwable> thrown = new ArrayList<>(0);
 
-	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<T> codec, ResultCodec<?> bodyCodec,
-			BatchHandler<T> handler, @Nullable Object single) {
+	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<?> codec, BatchHandler<Object> handler,
+			@Nullable Object single) {
 		IdempotentOperation first = null;
 		for (BatchItem item : items) {
 			IdempotentOperation operation = item.operation();
@@ -92,10 +88,9 @@ final class BatchRun<T> {
 					() -> "All operations of a batch must have the mode of the batch, " + mode);
 			first = (first != null) ? first : operation;
 		}
-		this.plan = new BatchPlan<>(items, codec, engine.results());
+		this.codec = new OutcomeCodec<>(codec);
+		this.plan = new BatchPlan(items, this.codec, engine.results());
 		this.mode = mode;
-		this.codec = codec;
-		this.bodyCodec = bodyCodec;
 		this.handler = handler;
 		this.engine = engine;
 		this.single = single;
@@ -108,19 +103,19 @@ final class BatchRun<T> {
 				: this.engine.contexts().beginBatch(operation.key().scope());
 	}
 
-	static BatchRun<Object> of(Engine engine, IdempotentOperation operation, ResultCodec<?> codec,
+	static BatchRun of(Engine engine, IdempotentOperation operation, ResultCodec<?> codec,
 			BatchHandler<Object> handler) {
-		return new BatchRun<>(engine, List.of(new BatchItem(operation, LANE)), operation.mode(),
-				new OutcomeCodec<>(codec), codec, handler, operation);
+		return new BatchRun(engine, List.of(new BatchItem(operation, LANE)), operation.mode(), codec, handler,
+				operation);
 	}
 
 	// The run of a handler without an operation, in transactional mode.
-	static BatchRun<Object> withoutOperation(Engine engine, Object subject, BatchHandler<Object> handler) {
-		return new BatchRun<>(engine, List.of(new BatchItem(null, LANE)), Mode.TRANSACTIONAL,
-				new OutcomeCodec<>(ResultCodec.none()), ResultCodec.none(), handler, subject);
+	static BatchRun withoutOperation(Engine engine, Object subject, BatchHandler<Object> handler) {
+		return new BatchRun(engine, List.of(new BatchItem(null, LANE)), Mode.TRANSACTIONAL, ResultCodec.none(), handler,
+				subject);
 	}
 
-	BatchPlan<T> plan() {
+	BatchPlan plan() {
 		return this.plan;
 	}
 
@@ -128,7 +123,7 @@ final class BatchRun<T> {
 		return this.mode;
 	}
 
-	BatchHandler<T> handler() {
+	BatchHandler<Object> handler() {
 		return this.handler;
 	}
 
@@ -158,7 +153,7 @@ final class BatchRun<T> {
 
 	// Run the handler. In leased mode it is called again for the items after a
 	// declined one.
-	List<@Nullable T> run(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
+	List<@Nullable Object> run(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
 			throws Throwable {
 		this.started = true;
 		this.finished.clear();
@@ -168,7 +163,7 @@ final class BatchRun<T> {
 				this.finished.addAll(runOnce(rest, executions));
 			}
 			catch (Throwable ex) {
-				T declined = (this.mode == Mode.LEASED) ? declined(rest, ex) : null;
+				Object declined = (this.mode == Mode.LEASED) ? declined(rest, ex) : null;
 				if (declined == null) {
 					throw ex;
 				}
@@ -179,8 +174,8 @@ final class BatchRun<T> {
 		return this.finished;
 	}
 
-	private List<@Nullable T> runOnce(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
-			throws Throwable {
+	private List<@Nullable Object> runOnce(List<Integer> due,
+			Function<Integer, @Nullable IdempotentExecution> executions) throws Throwable {
 		List<@Nullable IdempotentExecution> current = StoreCalls.each(due, executions);
 		IdempotentExecution first = current.get(0);
 		if (isSingle() && first == null) {
@@ -197,9 +192,9 @@ final class BatchRun<T> {
 		}
 	}
 
-	private List<@Nullable T> handle(List<Integer> due) throws Throwable {
+	private List<@Nullable Object> handle(List<Integer> due) throws Throwable {
 		try {
-			List<@Nullable T> values = checked(this.handler.handle(due), due);
+			List<@Nullable Object> values = checked(this.handler.handle(due), due);
 			if (values.get(0) instanceof Declined decline && !this.plan.item(due.get(0)).isClaimed()) {
 				// Its transaction must be rolled back.
 				throw decline.toException(false);
@@ -217,8 +212,7 @@ final class BatchRun<T> {
 	}
 
 	// The decline of an item without a claim could not be stored.
-	@SuppressWarnings("unchecked")
-	@Nullable T declined(List<Integer> due, Throwable error) {
+	@Nullable Object declined(List<Integer> due, Throwable error) {
 		OperationDeclinedException declined = this.handler.declinedBy(error);
 		int position = this.handler.failedAt(error);
 		if (declined == null || position < 0 || position >= due.size()
@@ -226,7 +220,7 @@ final class BatchRun<T> {
 			return null;
 		}
 		try {
-			return (T) Declined.of(declined, this.bodyCodec);
+			return Declined.of(declined, this.codec.codec());
 		}
 		catch (IllegalStateException ex) {
 			error.addSuppressed(ex);
@@ -240,8 +234,9 @@ final class BatchRun<T> {
 		this.declined.set(index);
 	}
 
-	List<@Nullable T> valuesBefore(int count) {
-		List<@Nullable T> values = new ArrayList<>(this.finished.subList(0, Math.min(count, this.finished.size())));
+	List<@Nullable Object> valuesBefore(int count) {
+		List<@Nullable Object> values = new ArrayList<>(
+				this.finished.subList(0, Math.min(count, this.finished.size())));
 		values.addAll(noResults(count - values.size()));
 		return values;
 	}
@@ -252,16 +247,16 @@ final class BatchRun<T> {
 
 	// Start an asynchronous handler, whose value is a stage.
 	@SuppressWarnings("unchecked")
-	CompletionStage<T> start(List<Integer> due, IdempotentExecution execution) throws Throwable {
-		return (CompletionStage<T>) Objects.requireNonNull(run(due, (index) -> execution).get(0));
+	CompletionStage<Object> start(List<Integer> due, IdempotentExecution execution) throws Throwable {
+		return (CompletionStage<Object>) Objects.requireNonNull(run(due, (index) -> execution).get(0));
 	}
 
 	// Returns null if the handler has failed before it returned a stage.
 	@SuppressWarnings("unchecked")
-	@Nullable CompletionStage<T> startUnprotected() {
+	@Nullable CompletionStage<Object> startUnprotected() {
 		this.unprotected = true;
 		try {
-			return (CompletionStage<T>) handle(List.of(0)).get(0);
+			return (CompletionStage<Object>) handle(List.of(0)).get(0);
 		}
 		catch (Throwable ex) {
 			this.plan.fail(0, ex);
@@ -275,7 +270,7 @@ final class BatchRun<T> {
 
 	// The effect has happened: a completion without
 	// results is better than a second execution.
-	private List<@Nullable T> checked(@Nullable List<@Nullable T> values, List<Integer> due) {
+	private List<@Nullable Object> checked(@Nullable List<@Nullable Object> values, List<Integer> due) {
 		if (values != null && values.size() == due.size()) {
 			return values;
 		}
@@ -287,8 +282,8 @@ final class BatchRun<T> {
 		return noResults(due.size());
 	}
 
-	static <T> List<@Nullable T> noResults(int count) {
-		return new ArrayList<@Nullable T>(Collections.<@Nullable T>nCopies(count, null));
+	static List<@Nullable Object> noResults(int count) {
+		return new ArrayList<>(Collections.nCopies(count, null));
 	}
 
 	// If an item can never be handled, the caller acknowledges those before it.
@@ -302,7 +297,7 @@ final class BatchRun<T> {
 		return (position >= 0 && among < due.size()) ? among : -1;
 	}
 
-	byte @Nullable [] write(int index, @Nullable T value) {
+	byte @Nullable [] write(int index, @Nullable Object value) {
 		return this.engine.results().write(this.plan.item(index).operation(), value, this.codec);
 	}
 
@@ -328,7 +323,7 @@ final class BatchRun<T> {
 		return (ended) -> {
 			Duration share = share();
 			for (int index : items) {
-				IdempotentResult<T> value = this.plan.resultOf(index);
+				IdempotentResult<Object> value = this.plan.resultOf(index);
 				boolean done = ended == Outcome.PROCESSED || (ended == Outcome.LOST && items.size() > 1);
 				// The log names the operations that another owner has taken over.
 				report(index, (done && value != null) ? outcome(index, value) : ended, share);
@@ -336,13 +331,13 @@ final class BatchRun<T> {
 		};
 	}
 
-	BatchResult<T> end() {
+	BatchResult<Object> end() {
 		return end(null);
 	}
 
 	// Report the outcome of each operation whose outcome is not deferred.
-	BatchResult<T> end(@Nullable Throwable error) {
-		BatchResult<T> ended = this.plan.result();
+	BatchResult<Object> end(@Nullable Throwable error) {
+		BatchResult<Object> ended = this.plan.result();
 		Duration share = share();
 		for (Item item : this.plan.items()) {
 			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item.index(), ended);
@@ -354,7 +349,7 @@ final class BatchRun<T> {
 	}
 
 	// Report the outcome of an asynchronous operation.
-	void ended(@Nullable IdempotentResult<T> result, @Nullable Throwable error) {
+	void ended(@Nullable IdempotentResult<Object> result, @Nullable Throwable error) {
 		Outcome failed = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
 		Outcome outcome = (result != null) ? outcome(0, result) : failed;
 		report(0, this.unprotected ? Outcome.UNPROTECTED : outcome, share());
@@ -387,8 +382,8 @@ final class BatchRun<T> {
 	}
 
 	// An item that was left out has no outcome.
-	private @Nullable Outcome outcome(int index, BatchResult<T> ended) {
-		IdempotentResult<T> value = ended.results().get(index);
+	private @Nullable Outcome outcome(int index, BatchResult<Object> ended) {
+		IdempotentResult<Object> value = ended.results().get(index);
 		if (value != null) {
 			return outcome(index, value);
 		}
@@ -402,7 +397,7 @@ final class BatchRun<T> {
 		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
 	}
 
-	private Outcome outcome(int index, IdempotentResult<T> value) {
+	private Outcome outcome(int index, IdempotentResult<Object> value) {
 		if (value.stale()) {
 			return Outcome.STALE;
 		}

@@ -66,12 +66,11 @@ public final class ClaimAhead {
 	 * used.
 	 */
 	public void end() {
-		Claimed unused = this.due;
-		this.due = null;
-		if (unused != null && this.claims.release(unused)) {
+		if (this.claims.release(this.due)) {
 			this.pause = Math.min(2 * this.pause + 1, MAX_PAUSE);
 			this.paused = this.pause;
 		}
+		this.due = null;
 	}
 
 	/**
@@ -79,11 +78,8 @@ public final class ClaimAhead {
 	 */
 	public void release() {
 		end();
-		Claimed unused = this.made;
+		this.claims.release(this.made);
 		this.made = null;
-		if (unused != null) {
-			this.claims.release(unused);
-		}
 	}
 
 	// Take the claim of an operation that is delivered now. A claim of another

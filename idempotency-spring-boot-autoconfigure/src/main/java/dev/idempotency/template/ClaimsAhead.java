@@ -58,7 +58,7 @@ final class ClaimsAhead implements AutoCloseable {
 				return null;
 			}
 			this.release.runEvery(UNUSED);
-			return this.engine.calls().isPermitted() ? operation : null;
+			return this.engine.calls().circuit().tryAcquirePermission() ? operation : null;
 		}
 		catch (RuntimeException | Error ex) {
 			// The handler has run, so its completion must be recorded in any case.
@@ -101,10 +101,10 @@ final class ClaimsAhead implements AutoCloseable {
 		return this.unused.remove(claimed.request().token(), claimed);
 	}
 
-	// Release a claim unless it was taken or released. If that fails, the claim
-	// expires with its lease.
-	boolean release(Claimed claimed) {
-		if (!(claimed.claim() instanceof Claim.Acquired acquired) || !remove(claimed)) {
+	// Release a claim, if there is one, unless it was taken or released. If that fails,
+	// the claim expires with its lease.
+	boolean release(@Nullable Claimed claimed) {
+		if (claimed == null || !(claimed.claim() instanceof Claim.Acquired acquired) || !remove(claimed)) {
 			return false;
 		}
 		OwnedClaim claim = new OwnedClaim(claimed.operation(), claimed.request(), acquired, claimed.since());

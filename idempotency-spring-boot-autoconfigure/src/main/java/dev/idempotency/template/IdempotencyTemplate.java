@@ -27,7 +27,6 @@ import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.Declined.OutcomeCodec;
 import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
@@ -152,11 +151,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	 */
 	@Internal
 	public @Nullable String offsetProblem() {
-		if (this.transactional == null
-				|| !(this.engine.store() instanceof TransactionalIdempotencyStore transactionalStore)) {
+		if (this.transactional == null) {
 			return "The store '" + name() + "' cannot join a transaction";
 		}
-		return transactionalStore.offsetMarks().isPresent() ? null
+		return (this.transactional.offsets().marks() != null) ? null
 				: "The store '" + name() + "' has no marks of offsets, or the store from which its keys move has none";
 	}
 
@@ -249,8 +247,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		return single.resultOf(execute(BatchRun.of(this.engine, operation, codec, single), boundary, ahead));
 	}
 
-	private BatchResult<Object> execute(BatchRun<Object> run, TransactionBoundary boundary,
-			@Nullable ClaimAhead ahead) {
+	private BatchResult<Object> execute(BatchRun run, TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		try {
 			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
 			if (run.isSingle() && run.plan().unanswered().isEmpty()) {
@@ -270,11 +267,12 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		}
 	}
 
-	private void execute(BatchRun<?> run, TransactionBoundary boundary, @Nullable ClaimAhead ahead,
-			boolean isProtected) {
+	private void execute(BatchRun run, TransactionBoundary boundary, @Nullable ClaimAhead ahead, boolean isProtected) {
 		try {
 			if (run.mode() != Mode.LEASED) {
-				new TransactionalProtocol<>(transactional(), run, boundary).execute(isProtected);
+				Assert.state(this.transactional != null, "The store cannot join a transaction. Use leased mode, or "
+						+ "configure a transaction manager for the template");
+				new TransactionalProtocol(this.transactional, run, boundary).execute(isProtected);
 			}
 			else {
 				leased(run, isProtected ? boundary : null, ahead).execute();
@@ -315,7 +313,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			return handler.handle();
 		}
 		SingleHandler<E> single = new SingleHandler<>(handler);
-		BatchRun<Object> run = BatchRun.withoutOperation(this.engine, subject, single);
+		BatchRun run = BatchRun.withoutOperation(this.engine, subject, single);
 		execute(run, boundary, null, false);
 		return single.<T>resultOf(run.end()).result();
 	}
@@ -371,7 +369,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			IdempotentOperation operation, ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler) throws E {
 		// A repetition must not fail open: the handler has run before.
 		return this.asynchronous.untilCompleted(executeAsync(operation, codec, handler),
-				() -> executeAsync(operation, codec, handler, false));
+				() -> executeAsync(operation, codec, handler, false), new CompletableFuture<>());
 	}
 
 	private <T, E extends Throwable> CompletableFuture<IdempotentResult<T>> executeAsync(IdempotentOperation operation,
@@ -379,7 +377,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
 		SingleHandler<E> single = new SingleHandler<>(Declined.returningAsync(handler, codec));
-		BatchRun<Object> run = BatchRun.of(this.engine, operation, codec, single);
+		BatchRun run = BatchRun.of(this.engine, operation, codec, single);
 		CompletableFuture<IdempotentResult<Object>> execution;
 		BatchResult<Object> ended = null;
 		try {
@@ -400,7 +398,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	}
 
 	// Returns null if the operation has ended without a result.
-	private @Nullable CompletableFuture<IdempotentResult<Object>> start(BatchRun<Object> run, boolean mayFailOpen) {
+	private @Nullable CompletableFuture<IdempotentResult<Object>> start(BatchRun run, boolean mayFailOpen) {
 		try {
 			Assert.state(!TransactionCompletions.isTransactionActive(),
 					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
@@ -459,22 +457,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
 		@SuppressWarnings("unchecked")
-		BatchRun<Object> run = new BatchRun<>(this.engine, items, mode, new OutcomeCodec<>(codec), codec,
-				(BatchHandler<Object>) handler, null);
+		BatchRun run = new BatchRun(this.engine, items, mode, codec, (BatchHandler<Object>) handler, null);
 		return BatchRun.resultsOf(execute(run, boundary, null));
 	}
 
-	private <T> LeasedProtocol<T> leased(BatchRun<T> run, @Nullable TransactionBoundary boundary,
-			@Nullable ClaimAhead ahead) {
+	private LeasedProtocol leased(BatchRun run, @Nullable TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		Assert.state(this.leaseProblem == null, () -> "Leased mode is not possible: " + this.leaseProblem
 				+ ". Use transactional mode or another store");
-		return new LeasedProtocol<>(this.engine, this.settlements, this.asynchronous, run, boundary, ahead);
-	}
-
-	private TransactionalProtocol.Parts transactional() {
-		Assert.state(this.transactional != null,
-				"The store cannot join a transaction. Use leased mode, or configure a transaction manager for the template");
-		return this.transactional;
+		return new LeasedProtocol(this.engine, this.settlements, this.asynchronous, run, boundary, ahead);
 	}
 
 	/**

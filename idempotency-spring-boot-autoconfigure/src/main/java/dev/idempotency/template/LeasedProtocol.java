@@ -36,10 +36,8 @@ import dev.idempotency.template.TransactionBoundary.Deferral;
  * completion. If the handler failed at one item, complete those before it, fail that one
  * and release the others. If the failed item is unknown, fail all of them.</li>
  * </ol>
- *
- * @param <T> the type of the result of an item
  */
-final class LeasedProtocol<T> {
+final class LeasedProtocol {
 
 	private static final Log logger = LogFactory.getLog(LeasedProtocol.class);
 
@@ -49,9 +47,9 @@ final class LeasedProtocol<T> {
 
 	private final AsyncSettlements asynchronous;
 
-	private final BatchRun<T> run;
+	private final BatchRun run;
 
-	private final BatchPlan<T> plan;
+	private final BatchPlan plan;
 
 	private final boolean isProtected;
 
@@ -64,7 +62,7 @@ final class LeasedProtocol<T> {
 	private final @Nullable ClaimAhead ahead;
 
 	// Without a boundary, the handler runs without protection.
-	LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous, BatchRun<T> run,
+	LeasedProtocol(Engine engine, Settlements settlements, AsyncSettlements asynchronous, BatchRun run,
 			@Nullable TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		this.engine = engine;
 		this.settlements = settlements;
@@ -107,7 +105,7 @@ final class LeasedProtocol<T> {
 
 	// Returns null if the operation is blocked or rejected, or if its handler has failed
 	// before it returned a stage.
-	@Nullable CompletableFuture<IdempotentResult<T>> executeAsync() {
+	@Nullable CompletableFuture<IdempotentResult<Object>> executeAsync() {
 		try {
 			claim();
 			this.plan.decide();
@@ -115,7 +113,7 @@ final class LeasedProtocol<T> {
 			if (!due.isEmpty()) {
 				return runAsync(due);
 			}
-			IdempotentResult<T> known = this.plan.resultOf(0);
+			IdempotentResult<Object> known = this.plan.resultOf(0);
 			return (known != null) ? CompletableFuture.completedFuture(known) : null;
 		}
 		finally {
@@ -123,9 +121,9 @@ final class LeasedProtocol<T> {
 		}
 	}
 
-	private @Nullable CompletableFuture<IdempotentResult<T>> runAsync(List<Integer> due) {
+	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Integer> due) {
 		OwnedClaim claim = claim(due.get(0));
-		CompletionStage<T> stage;
+		CompletionStage<Object> stage;
 		try {
 			stage = this.run.start(due, claim.execution());
 		}
@@ -133,7 +131,7 @@ final class LeasedProtocol<T> {
 			failed(due, ex);
 			return null;
 		}
-		CompletableFuture<IdempotentResult<T>> future = this.asynchronous.settle(stage, claim,
+		CompletableFuture<IdempotentResult<Object>> future = this.asynchronous.settle(stage, claim,
 				(value) -> this.run.write(due.get(0), value));
 		this.plan.item(due.get(0)).setOwned(null);
 		return future;
@@ -320,7 +318,7 @@ final class LeasedProtocol<T> {
 	}
 
 	private void run(List<Integer> due) {
-		List<@Nullable T> values;
+		List<@Nullable Object> values;
 		try {
 			values = this.run.run(due, this::execution);
 		}
@@ -396,7 +394,7 @@ final class LeasedProtocol<T> {
 		}
 	}
 
-	private void complete(List<Integer> done, List<@Nullable T> values) {
+	private void complete(List<Integer> done, List<@Nullable Object> values) {
 		List<Integer> mine = done(done, values);
 		if (mine.isEmpty()) {
 			return;
@@ -434,7 +432,7 @@ final class LeasedProtocol<T> {
 	}
 
 	// A loss of ownership shows when the completion is recorded.
-	private void deferEach(List<Integer> done, List<@Nullable T> values) {
+	private void deferEach(List<Integer> done, List<@Nullable Object> values) {
 		List<Integer> mine = done(done, values);
 		if (!mine.isEmpty()) {
 			this.run.handler()
@@ -448,7 +446,7 @@ final class LeasedProtocol<T> {
 	}
 
 	// Returns those of the items that have a claim.
-	private List<Integer> done(List<Integer> done, List<@Nullable T> values) {
+	private List<Integer> done(List<Integer> done, List<@Nullable Object> values) {
 		for (int i = 0; i < done.size(); i++) {
 			int index = done.get(i);
 			OwnedClaim claim = this.plan.item(index).owned();

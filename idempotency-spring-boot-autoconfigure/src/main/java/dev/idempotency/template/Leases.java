@@ -58,7 +58,7 @@ final class Leases implements AutoCloseable {
 	// decides at the next renewal: either the answer to this claim was late, or the
 	// store has forgotten the earlier claim.
 	void keep(OwnedClaim claim) {
-		this.running.put(claim.token(), claim);
+		this.running.put(claim.request().token(), claim);
 		OwnedClaim other = this.engine.claims().put(claim);
 		if (other != null && !other.isRunning()) {
 			release(other);
@@ -78,7 +78,7 @@ final class Leases implements AutoCloseable {
 	}
 
 	boolean release(OwnedClaim claim) {
-		boolean released = this.running.remove(claim.token(), claim);
+		boolean released = this.running.remove(claim.request().token(), claim);
 		this.engine.claims().remove(claim);
 		return released;
 	}
@@ -197,7 +197,7 @@ final class Leases implements AutoCloseable {
 	}
 
 	private static void lost(OwnedClaim claim) {
-		claim.lose();
+		claim.end(Settlement.LOST);
 		logger.warn(claim.loss() + ". This execution can no longer record its outcome");
 	}
 

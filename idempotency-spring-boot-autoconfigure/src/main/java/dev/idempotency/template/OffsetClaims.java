@@ -59,7 +59,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// Raise the marks in the current transaction, and set the claims of the items.
-	void claim(BatchRun<?> run, List<Integer> items, UUID token, boolean joined) {
+	void claim(BatchRun run, List<Integer> items, UUID token, boolean joined) {
 		Collection<Partition> partitions = partitions(run, items, token);
 		List<Long> previous = raiseAll(run, items, partitions, joined);
 		int index = 0;
@@ -68,19 +68,18 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 		}
 	}
 
-	void completeWithoutEffect(BatchRun<?> run, List<Integer> items) {
+	void completeWithoutEffect(BatchRun run, List<Integer> items) {
 		raiseAll(run, items, partitions(run, items, null), false);
 	}
 
-	private List<Long> raiseAll(BatchRun<?> run, List<Integer> items, Collection<Partition> partitions,
-			boolean joined) {
+	private List<Long> raiseAll(BatchRun run, List<Integer> items, Collection<Partition> partitions, boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
 		return this.calls.call(StoreCall.CLAIM, run.subject(items), () -> requireSupported().raiseAll(highest, joined));
 	}
 
 	// Raise the marks one by one, because a concurrent transaction holds one of
 	// them. Only the items of its partition are blocked.
-	void claimEach(BatchRun<?> run, List<Integer> items, UUID token) {
+	void claimEach(BatchRun run, List<Integer> items, UUID token) {
 		for (Partition partition : partitions(run, items, token)) {
 			int first = partition.items().get(0);
 			if (run.plan().isLaneBlocked(first)) {
@@ -101,7 +100,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 		}
 	}
 
-	private void answer(BatchRun<?> run, Partition partition, long previous) {
+	private void answer(BatchRun run, Partition partition, long previous) {
 		boolean confirmed = false;
 		for (int index : partition.items()) {
 			Item item = run.plan().item(index);
@@ -117,7 +116,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// The marks that the current transaction has raised for items of a batch.
-	List<OffsetMark> marks(BatchRun<?> run, List<Integer> items, UUID token) {
+	List<OffsetMark> marks(BatchRun run, List<Integer> items, UUID token) {
 		return partitions(run, items, token).stream().map(Partition::highest).toList();
 	}
 
@@ -129,7 +128,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// A partition whose topic is not known yet is blocked, and the others are not.
-	private static Collection<Partition> partitions(BatchRun<?> run, List<Integer> items, @Nullable UUID token) {
+	private static Collection<Partition> partitions(BatchRun run, List<Integer> items, @Nullable UUID token) {
 		Map<Object, Partition> partitions = new LinkedHashMap<>();
 		Set<Object> unknown = new HashSet<>();
 		for (int index : items) {

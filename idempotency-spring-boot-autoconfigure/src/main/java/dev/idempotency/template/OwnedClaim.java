@@ -3,7 +3,6 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
@@ -43,8 +42,6 @@ final class OwnedClaim {
 	// Created when the claim becomes pending, which most claims never do.
 	private volatile @Nullable ReentrantLock lock;
 
-	private volatile State state = State.RUNNING;
-
 	private final long claimedAt;
 
 	private volatile long renewedAt;
@@ -58,6 +55,8 @@ final class OwnedClaim {
 	private @Nullable Failure failure;
 
 	private volatile @Nullable StoreCall ending;
+
+	private volatile @Nullable Settlement outcome;
 
 	private volatile @Nullable Consumer<Settlement> lateObserver;
 
@@ -89,28 +88,24 @@ final class OwnedClaim {
 		return this.request;
 	}
 
-	UUID token() {
-		return this.request.token();
-	}
-
 	ClaimedExecution execution() {
 		return this.execution;
 	}
 
 	boolean isRunning() {
-		return this.state == State.RUNNING;
+		return this.ending == null && this.outcome == null;
 	}
 
 	boolean isPending() {
-		return this.state == State.PENDING;
+		return this.lock != null && this.outcome == null;
 	}
 
 	boolean isEnded() {
-		return this.state == State.SETTLED || this.state == State.LOST;
+		return this.outcome != null;
 	}
 
 	boolean isLost() {
-		return this.state == State.LOST;
+		return this.outcome == Settlement.LOST;
 	}
 
 	void markRenewed(long now) {
@@ -157,7 +152,7 @@ final class OwnedClaim {
 
 	void beginSettling(StoreCall how) {
 		this.ending = how;
-		this.state = State.SETTLING;
+		this.outcome = null;
 	}
 
 	StoreCall ending() {
@@ -175,24 +170,17 @@ final class OwnedClaim {
 
 	// Keep the settlement for a retry, because the store is unavailable.
 	void beginPending() {
-		if (this.lock == null) {
-			this.lock = new ReentrantLock();
-		}
 		this.pendingSince = System.nanoTime();
 		this.triedAt = this.pendingSince;
-		this.state = State.PENDING;
+		// Another thread may hold the lock.
+		this.lock = (this.lock != null) ? this.lock : new ReentrantLock();
 	}
 
 	void end(Settlement settlement) {
-		this.state = (settlement == Settlement.SETTLED) ? State.SETTLED : State.LOST;
-		if (this.state == State.LOST && !isRelease()) {
+		this.outcome = settlement;
+		if (settlement == Settlement.LOST && !isRelease()) {
 			this.execution.loseOwnership();
 		}
-	}
-
-	void lose() {
-		this.state = State.LOST;
-		this.execution.loseOwnership();
 	}
 
 	boolean isRelease() {
@@ -260,20 +248,6 @@ final class OwnedClaim {
 	public String toString() {
 		StoreCall how = this.ending;
 		return ((how != null) ? how.name().toLowerCase(Locale.ROOT) + " of " : "") + this.operation;
-	}
-
-	private enum State {
-
-		RUNNING,
-
-		SETTLING,
-
-		PENDING,
-
-		SETTLED,
-
-		LOST
-
 	}
 
 }

@@ -258,7 +258,7 @@ final class Settlements implements AutoCloseable {
 			this.engine.observers()
 				.operation((observer) -> observer.completionFailed(claim.operation().name(), claim.operation().key()));
 		}
-		this.pending.put(claim.token(), claim);
+		this.pending.put(claim.request().token(), claim);
 		this.unavailable.set(true);
 		try {
 			this.retry.runEvery(Duration.ofSeconds(1));
@@ -302,19 +302,6 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	private void settleQueued(IdempotencyKey key, Runnable whenStarted) {
-		Queued entry = this.queued.get(key);
-		if (entry == null) {
-			return;
-		}
-		if (entry.completed()) {
-			whenStarted.run();
-		}
-		// The claim that follows needs a connection too, so this thread may wait for one.
-		entry.task().run();
-		await(key, entry);
-	}
-
 	private void await(IdempotencyKey key, Queued entry) {
 		try {
 			entry.task().get(QUEUED_WAIT.toMillis(), TimeUnit.MILLISECONDS);
@@ -331,9 +318,15 @@ final class Settlements implements AutoCloseable {
 	// Retry the pending settlements of earlier deliveries. The claim that follows
 	// shows the outcome.
 	void settlePending(IdempotentOperation operation, Runnable whenStarted) {
-		settleQueued(operation.key(), whenStarted);
-		if (this.pending.isEmpty()) {
-			return;
+		Queued entry = this.queued.get(operation.key());
+		if (entry != null) {
+			if (entry.completed()) {
+				whenStarted.run();
+			}
+			// The claim that follows needs a connection too, so this thread may wait for
+			// one.
+			entry.task().run();
+			await(operation.key(), entry);
 		}
 		this.pending.values()
 			.stream()
@@ -413,7 +406,7 @@ final class Settlements implements AutoCloseable {
 		// A redelivery and the retry thread must not send the same settlement.
 		claim.lock().lock();
 		try {
-			if (!this.pending.containsKey(claim.token())) {
+			if (!this.pending.containsKey(claim.request().token())) {
 				return;
 			}
 			if (asProbe) {
@@ -447,7 +440,7 @@ final class Settlements implements AutoCloseable {
 	private Settlement sendAgain(OwnedClaim claim, boolean storeAnswers) {
 		try {
 			Settlement settlement = sendOrRestore(claim.ending(), claim.operation(), List.of(claim)).get(0);
-			this.pending.remove(claim.token(), claim);
+			this.pending.remove(claim.request().token(), claim);
 			return settlement;
 		}
 		catch (OperationBlockedException | Error ex) {

@@ -83,20 +83,16 @@ final class StoreCalls {
 		this.onSuccess = action;
 	}
 
-	// A call, failed() or releasePermission() must follow.
+	// A call, failed() or a release of the permission must follow.
 	void permit(Object subject) {
-		if (!isPermitted()) {
+		if (!this.circuit.tryAcquirePermission()) {
 			throw new IdempotencyStoreUnavailableException("The circuit breaker of the idempotency store '" + this.store
 					+ "' is open, so the store was not called for " + subject + this.consequence, null);
 		}
 	}
 
-	boolean isPermitted() {
-		return this.circuit.tryAcquirePermission();
-	}
-
-	void releasePermission() {
-		this.circuit.releasePermission();
+	StoreCircuit circuit() {
+		return this.circuit;
 	}
 
 	<T extends @Nullable Object> T call(StoreCall call, Object subject, Supplier<T> action) {

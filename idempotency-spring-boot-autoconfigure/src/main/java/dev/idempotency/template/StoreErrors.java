@@ -54,11 +54,10 @@ final class StoreErrors {
 	}
 
 	static @Nullable String code(Throwable error) {
-		if (error instanceof IdempotencyStoreRefusedException refused && refused.code() != null) {
-			return refused.code();
-		}
-		if (error instanceof IdempotencyStoreUnavailableException unavailable && unavailable.code() != null) {
-			return unavailable.code();
+		String known = (error instanceof IdempotencyStoreRefusedException refused) ? refused.code()
+				: (error instanceof IdempotencyStoreUnavailableException unavailable) ? unavailable.code() : null;
+		if (known != null) {
+			return known;
 		}
 		return (ExceptionCauses.find(error,
 				(cause) -> cause instanceof SQLException sql && sql.getSQLState() != null) instanceof SQLException sql)

@@ -118,12 +118,11 @@ final class StoredResults {
 			return stored;
 		}
 		if (this.transformer == null) {
-			IllegalStateException missing = new IllegalStateException("There is no StoredOutcomeTransformer");
 			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but its stored outcome was transformed by a StoredOutcomeTransformer, "
 							+ "and this application has none: " + subject
 							+ ". Declare the bean with which the outcome was stored, and send the record again",
-					missing);
+					new IllegalStateException("There is no StoredOutcomeTransformer"));
 		}
 		try {
 			return this.transformer.fromStored(key, OutcomeMark.TRANSFORMED.remove(stored));
@@ -209,14 +208,14 @@ final class StoredResults {
 	// transformer can read them.
 	private <T> void checkReadable(IdempotentOperation operation, T result, byte[] bytes, ResultCodec<T> codec) {
 		ReadCheck check = find(operation.name(), result.getClass());
-		if (check == null || !check.isDue()) {
+		if (check == null || check.remaining.get() <= 0 || check.remaining.getAndDecrement() <= 0) {
 			return;
 		}
 		try {
 			codec.read(fromStored(operation.key(), operation, bytes));
 		}
 		catch (RuntimeException | LinkageError | StackOverflowError ex) {
-			if (check.isFirstFailure()) {
+			if (check.failed.compareAndSet(false, true)) {
 				boolean restored = !(ex instanceof IdempotencyResultUnreadableException);
 				IdempotencyResultUnreadableException unreadable = new IdempotencyResultUnreadableException(
 						"The result of " + operation
@@ -240,21 +239,14 @@ final class StoredResults {
 	}
 
 	/**
-	 * The number of results of one listener and class that are still to be checked.
+	 * The number of results of one listener and class that are still to be checked, and
+	 * whether a check has failed.
 	 */
 	private static final class ReadCheck {
 
 		private final AtomicInteger remaining = new AtomicInteger(CHECKS);
 
 		private final AtomicBoolean failed = new AtomicBoolean();
-
-		boolean isDue() {
-			return this.remaining.get() > 0 && this.remaining.getAndDecrement() > 0;
-		}
-
-		boolean isFirstFailure() {
-			return this.failed.compareAndSet(false, true);
-		}
 
 	}
 

@@ -47,10 +47,8 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * a new one. When the handler names the item at which it failed, the items before it run
  * once more, without that item, and are committed. An operation that is recognized by its
  * offset has a mark instead of a record, see {@link OffsetClaims}.
- *
- * @param <T> the type of the result of an item
  */
-final class TransactionalProtocol<T> {
+final class TransactionalProtocol {
 
 	private static final String JOINED = "A batch cannot join a transaction, because it may have to roll it back. "
 			+ "Call it outside of the transaction, or use a propagation that begins a new one";
@@ -63,9 +61,9 @@ final class TransactionalProtocol<T> {
 
 	private final Transactions transactions;
 
-	private final BatchRun<T> run;
+	private final BatchRun run;
 
-	private final BatchPlan<T> plan;
+	private final BatchPlan plan;
 
 	private final TransactionBoundary boundary;
 
@@ -80,7 +78,7 @@ final class TransactionalProtocol<T> {
 	// The declined items that are recognized by their offsets.
 	private final List<Integer> declinedPositions = new ArrayList<>();
 
-	TransactionalProtocol(Parts parts, BatchRun<T> run, TransactionBoundary boundary) {
+	TransactionalProtocol(Parts parts, BatchRun run, TransactionBoundary boundary) {
 		this.parts = parts;
 		this.calls = parts.engine().calls();
 		this.store = parts.store();
@@ -103,11 +101,7 @@ final class TransactionalProtocol<T> {
 			this.plan.decide();
 		}
 		while (!this.plan.due().isEmpty() && executeOnce(isProtected));
-		completeDeclinedPositions();
-	}
-
-	// The mark must not pass the items before a declined one, which run after it.
-	private void completeDeclinedPositions() {
+		// The mark must not pass the items before a declined one, which run after it.
 		List<Integer> completed = this.declinedPositions.stream().filter(this.plan::isDoneInLane).toList();
 		completeWithoutEffect(completed, Map.of(), completed);
 	}
@@ -153,7 +147,7 @@ final class TransactionalProtocol<T> {
 		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		if (joined && !this.run.isSingle()) {
-			this.calls.releasePermission();
+			this.calls.circuit().releasePermission();
 			throw new IllegalStateException(JOINED);
 		}
 		Object asked = this.run.subject(unanswered);
@@ -161,7 +155,7 @@ final class TransactionalProtocol<T> {
 			if (!claimRecords(asked, joined, insert && !joined)) {
 				// The rollback also restores the lock timeout of the transaction.
 				this.transactions.rollback(transaction, null);
-				transaction = begin(asked);
+				transaction = this.transactions.begin(asked, this.boundary.definition());
 				claimRecords(asked, false, false);
 			}
 			if (!positioned.isEmpty()) {
@@ -212,7 +206,7 @@ final class TransactionalProtocol<T> {
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
 	private TransactionStatus claimEach(List<Integer> positioned, Object asked) {
-		TransactionStatus transaction = begin(asked);
+		TransactionStatus transaction = this.transactions.begin(asked, this.boundary.definition());
 		return this.transactions.orRollback(transaction, () -> {
 			for (int index : this.requested) {
 				Item item = this.plan.item(index);
@@ -237,20 +231,17 @@ final class TransactionalProtocol<T> {
 		return this.plan.item(index).operation().position() != null;
 	}
 
-	private TransactionStatus begin(Object subject) {
-		return this.transactions.begin(subject, this.boundary.definition());
-	}
-
 	private boolean run(List<Integer> due, TransactionStatus transaction) {
 		boolean joined = !transaction.isNewTransaction();
-		List<@Nullable T> values;
+		List<@Nullable Object> values;
 		Map<Integer, Completion> completions;
 		boolean withoutEffect;
 		try {
 			values = this.run.run(due, this::execution);
 			completions = completions(due, values);
-			withoutEffect = Transactions.isRollbackOnly(transaction, this.boundary)
-					|| (!joined && values.get(0) instanceof Declined);
+			// The handler may request a rollback of its own transaction.
+			withoutEffect = !joined
+					&& (this.boundary.rollbackOnly().getAsBoolean() || values.get(0) instanceof Declined);
 			if (!withoutEffect) {
 				this.transactions.commit(transaction, this.run.subject(due), () -> store(due, completions));
 			}
@@ -307,7 +298,7 @@ final class TransactionalProtocol<T> {
 				? new ClaimedExecution(item.operation().key(), acquired) : null;
 	}
 
-	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable T> values) {
+	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable Object> values) {
 		Map<Integer, Completion> completions = new LinkedHashMap<>();
 		for (int i = 0; i < due.size(); i++) {
 			int index = due.get(i);
@@ -369,7 +360,7 @@ final class TransactionalProtocol<T> {
 	}
 
 	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
-		T declined = this.run.declined(due, error);
+		Object declined = this.run.declined(due, error);
 		if (!inDoubt && (declined != null || !Outcomes.isFailure(error))) {
 			undo(due, error);
 		}
@@ -378,7 +369,7 @@ final class TransactionalProtocol<T> {
 	}
 
 	// The items before it run once more, because their writes were rolled back with its.
-	private boolean declined(List<Integer> due, int index, T declined) {
+	private boolean declined(List<Integer> due, int index, Object declined) {
 		byte[] outcome = this.run.write(index, declined);
 		if (isPositioned(index)) {
 			this.declinedPositions.add(index);

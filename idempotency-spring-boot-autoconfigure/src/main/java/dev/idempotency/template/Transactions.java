@@ -89,7 +89,7 @@ final class Transactions {
 			throw ex;
 		}
 		catch (RuntimeException | Error ex) {
-			this.calls.releasePermission();
+			this.calls.circuit().releasePermission();
 			throw ex;
 		}
 	}
@@ -186,12 +186,6 @@ final class Transactions {
 			throw new TransactionSystemException("The transaction of " + subject + " has ended before its commit. The "
 					+ "database may end sessions that are idle or run for too long", cause);
 		}
-	}
-
-	// Whether the handler that has just returned requests a rollback of its
-	// own transaction.
-	static boolean isRollbackOnly(TransactionStatus transaction, TransactionBoundary boundary) {
-		return transaction.isNewTransaction() && boundary.rollbackOnly().getAsBoolean();
 	}
 
 	// Record the completion of operations whose writes were rolled back on purpose, in a
@@ -352,7 +346,7 @@ final class Transactions {
 	// execution.
 	private void settleEarlier(IdempotentOperation operation, Consumer<Boolean> settlement, boolean inDoubt) {
 		try {
-			if (this.calls.isPermitted()) {
+			if (this.calls.circuit().tryAcquirePermission()) {
 				settlement.accept(inDoubt);
 			}
 		}
