@@ -61,7 +61,7 @@ final class ExpiredRows implements ExpiredRecords {
 	public int deleteExpired(int limit, Duration pause) {
 		Deleted deleted = this.executor.inNewTransaction(TIMEOUT,
 				(connection) -> (acquiresTurn(connection, pause) && pause(pause)) ? delete(connection, limit)
-						: Deleted.NONE);
+						: new Deleted(0, null));
 		// The next run starts from the beginning, because locked rows may be free then.
 		this.reached = (deleted.count() == limit) ? deleted.last() : null;
 		return deleted.count();
@@ -100,8 +100,6 @@ final class ExpiredRows implements ExpiredRecords {
 	}
 
 	private record Deleted(int count, @Nullable OffsetDateTime last) {
-
-		static final Deleted NONE = new Deleted(0, null);
 
 	}
 

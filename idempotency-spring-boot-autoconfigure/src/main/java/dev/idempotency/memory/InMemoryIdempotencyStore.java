@@ -286,11 +286,6 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 					this.createdAt, now, this.expiresAt);
 		}
 
-		// A token that no owner has: the previous owner can no longer settle.
-		Entry released() {
-			return failed(UUID.randomUUID(), this.failure, this.attempt);
-		}
-
 		Entry failed(UUID token, @Nullable Failure failure, int attempt) {
 			return new Entry(token, State.FAILED, this.fence, attempt, this.fingerprint, this.version,
 					this.completedVersion, (this.completedVersion != null) ? this.result : null, failure,

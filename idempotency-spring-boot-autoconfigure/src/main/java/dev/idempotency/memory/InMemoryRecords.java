@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
@@ -75,7 +76,9 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		return change(key, force, (entry) -> (entry.state() != State.COMPLETED) ? entry.released() : entry);
+		// A token that no owner has: the previous owner can no longer settle.
+		return change(key, force, (entry) -> (entry.state() != State.COMPLETED)
+				? entry.failed(UUID.randomUUID(), entry.failure(), entry.attempt()) : entry);
 	}
 
 	@Override

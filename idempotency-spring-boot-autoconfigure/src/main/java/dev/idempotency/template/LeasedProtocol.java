@@ -70,17 +70,11 @@ final class LeasedProtocol {
 		this.run = run;
 		this.plan = run.plan();
 		this.isProtected = boundary != null;
-		this.allOrNothing = boundary != null && boundary.deferral() != null;
-		this.deferral = (boundary != null) ? deferral(boundary) : null;
+		Deferral receiver = (boundary != null) ? boundary.deferral() : null;
+		this.allOrNothing = receiver != null;
+		this.deferral = (receiver != null || !this.isProtected) ? receiver
+				: TransactionCompletions.current(asynchronous);
 		this.ahead = ahead;
-	}
-
-	private @Nullable Deferral deferral(TransactionBoundary boundary) {
-		if (boundary.deferral() != null) {
-			return boundary.deferral();
-		}
-		TransactionCompletions.checkObservable();
-		return TransactionCompletions.current(this.asynchronous);
 	}
 
 	void execute() {

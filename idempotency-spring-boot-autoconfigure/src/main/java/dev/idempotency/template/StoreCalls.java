@@ -113,7 +113,8 @@ final class StoreCalls {
 			throw ex;
 		}
 		catch (RuntimeException ex) {
-			if (isOutage(ex)) {
+			if (ex instanceof IdempotencyStoreUnavailableException
+					|| (!(ex instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(ex))) {
 				outcome = StoreOutcome.UNAVAILABLE;
 				IdempotencyStoreUnavailableException unavailable = unavailable(call, subject, ex);
 				failed(unavailable, since(start));
@@ -201,11 +202,6 @@ final class StoreCalls {
 		this.circuit.onError(duration, error);
 		this.observers.store((observer) -> observer.storeFailed(this.store, error));
 		logOutage(error);
-	}
-
-	private static boolean isOutage(RuntimeException error) {
-		return error instanceof IdempotencyStoreUnavailableException
-				|| (!(error instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(error));
 	}
 
 	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, RuntimeException error) {

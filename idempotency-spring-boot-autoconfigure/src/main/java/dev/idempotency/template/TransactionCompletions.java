@@ -46,11 +46,14 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 				&& TransactionSynchronizationManager.isActualTransactionActive();
 	}
 
-	// Reject a transaction that has no synchronization, such as that of a
-	// KafkaTransactionManager: its outcome cannot be observed.
-	static void checkObservable() {
+	// Return the completions of the current transaction. One that has no synchronization,
+	// such as that of a KafkaTransactionManager, is rejected: its outcome cannot be
+	// observed.
+	static @Nullable TransactionCompletions current(AsyncSettlements settlements) {
 		if (TransactionSynchronizationManager.isSynchronizationActive()) {
-			return;
+			return isTransactionActive()
+					? current(settlements, TransactionCompletions.class, () -> new TransactionCompletions(settlements))
+					: null;
 		}
 		for (Object resource : TransactionSynchronizationManager.getResourceMap().values()) {
 			if (resource instanceof ResourceHolderSupport holder && holder.isSynchronizedWithTransaction()) {
@@ -60,12 +63,7 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 						+ "outside of the transaction");
 			}
 		}
-	}
-
-	static @Nullable TransactionCompletions current(AsyncSettlements settlements) {
-		return isTransactionActive()
-				? current(settlements, TransactionCompletions.class, () -> new TransactionCompletions(settlements))
-				: null;
+		return null;
 	}
 
 	@Override
