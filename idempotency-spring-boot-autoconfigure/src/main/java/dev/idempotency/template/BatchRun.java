@@ -63,6 +63,8 @@ final class BatchRun {
 
 	private boolean started;
 
+	private boolean reported;
+
 	private int attempt;
 
 	private boolean unprotected;
@@ -76,7 +78,8 @@ final class BatchRun {
 	// The items that were declined in a transaction that was rolled back.
 	private final BitSet declined = new BitSet(0);
 
-	// What the handler itself has thrown, and the reasons for which it is blocked.
+	// What the handler or its transaction has thrown, and the reasons for which it is
+	// blocked. An application may override equals().
 	private final List<Throwable> thrown = new ArrayList<>(0);
 
 	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<?> codec, BatchHandler<Object> handler,
@@ -202,12 +205,16 @@ final class BatchRun {
 			return values;
 		}
 		catch (Throwable ex) {
-			this.thrown.add(ex);
-			OperationBlockedException blocked = OperationBlockedException.in(ex);
-			if (blocked != null) {
-				this.thrown.add(blocked);
-			}
+			addThrown(ex);
 			throw ex;
+		}
+	}
+
+	void addThrown(Throwable error) {
+		this.thrown.add(error);
+		OperationBlockedException blocked = OperationBlockedException.in(error);
+		if (blocked != null) {
+			this.thrown.add(blocked);
 		}
 	}
 
@@ -338,6 +345,11 @@ final class BatchRun {
 	// Report the outcome of each operation whose outcome is not deferred.
 	BatchResult<Object> end(@Nullable Throwable error) {
 		BatchResult<Object> ended = this.plan.result();
+		if (this.reported) {
+			// An observer has thrown the error.
+			return ended;
+		}
+		this.reported = true;
 		Duration share = share();
 		for (Item item : this.plan.items()) {
 			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item.index(), ended);
@@ -392,9 +404,13 @@ final class BatchRun {
 			error = ended.failure();
 		}
 		if (error != null) {
-			return this.thrown.contains(error) ? handlerOutcome(error) : Outcomes.of(error);
+			return ((this.unprotected && isSingle()) || isThrown(error)) ? handlerOutcome(error) : Outcomes.of(error);
 		}
 		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
+	}
+
+	private boolean isThrown(Throwable error) {
+		return this.thrown.stream().anyMatch((one) -> one == error);
 	}
 
 	private Outcome outcome(int index, IdempotentResult<Object> value) {

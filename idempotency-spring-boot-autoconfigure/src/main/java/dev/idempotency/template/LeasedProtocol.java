@@ -483,7 +483,18 @@ final class LeasedProtocol {
 			OwnedClaim claim = this.plan.item(index).owned();
 			if (claim != null && claim.isLost()) {
 				lost(index, error);
+				refuseCommit(claim, index);
 			}
+		}
+	}
+
+	// The caller may catch the exception, and commit what the handler has written.
+	private void refuseCommit(OwnedClaim lost, int index) {
+		if (this.deferral != null && !this.allOrNothing) {
+			lost.execution().loseOwnership();
+			this.plan.item(index).setOwned(null);
+			this.deferral
+				.defer(new PendingCompletion(this.settlements, List.of(lost), this.run.deferReport(List.of())));
 		}
 	}
 

@@ -27,17 +27,13 @@ final class SingleHandler<E extends Throwable> implements BatchHandler<Object> {
 
 	@Override
 	public List<@Nullable Object> handle(List<Integer> due) throws E {
-		try {
-			return Collections.singletonList(this.handler.handle());
-		}
-		catch (Throwable ex) {
-			this.failure = ex;
-			throw ex;
-		}
+		return Collections.singletonList(this.handler.handle());
 	}
 
+	// Called with what the handler, or the commit of its transaction, has thrown.
 	@Override
 	public int failedAt(Throwable error) {
+		this.failure = error;
 		return 0;
 	}
 

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
@@ -95,6 +96,12 @@ final class TransactionalProtocol {
 			// first.
 			for (int index : this.plan.unanswered()) {
 				this.parts.settlements().awaitQueued(this.plan.item(index).operation().key());
+			}
+			// The brokers may have to be asked for the identity of a topic, so this needs
+			// no connection and no permission yet.
+			List<Integer> positioned = StoreCalls.some(this.plan.unanswered(), this::hasPosition);
+			if (!positioned.isEmpty()) {
+				this.offsets.marks(this.run, positioned, this.token);
 			}
 		}
 		do {
@@ -247,6 +254,10 @@ final class TransactionalProtocol {
 			}
 		}
 		catch (Throwable ex) {
+			if (!(ex instanceof OperationBlockedException)) {
+				// An exception of the commit may have a blocked cause.
+				this.run.addThrown(ex);
+			}
 			boolean inDoubt = Transactions.isInDoubt(transaction, ex);
 			this.transactions.rollback(transaction, ex);
 			if (joined) {
@@ -282,11 +293,12 @@ final class TransactionalProtocol {
 		}
 		Object subject = this.run.subject(due);
 		BooleanSupplier undo = () -> this.transactions.undo(subject, claims, marks, error);
-		this.transactions.settleAfterRollback(this.plan.item(due.get(0)).operation(), (inDoubt) -> {
-			if (error != null && Outcomes.isFailure(error)) {
-				noteFailures(subject, claims, marks, undo, error, inDoubt);
+		boolean failed = error != null && Outcomes.isFailure(error);
+		this.transactions.settleAfterRollback(this.plan.item(due.get(0)).operation(), failed, (inDoubt) -> {
+			if (failed) {
+				noteFailures(subject, claims, marks, undo, Objects.requireNonNull(error), inDoubt);
 			}
-			else if (!inDoubt) {
+			else {
 				undo.getAsBoolean();
 			}
 		});

@@ -228,9 +228,11 @@ final class Transactions {
 	// Whether a failed transaction may have been committed: its commit was answered with
 	// an error, or a callback after it has failed. Spring rolls it back after a failure
 	// of a callback before the commit, and of a constraint at the commit. After an outage
-	// during the commit, such a rollback proves nothing.
+	// during the commit, such a rollback proves nothing. Spring also reports a rollback
+	// after a commit if a callback before it has marked the transaction, or has thrown
+	// an UnexpectedRollbackException.
 	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
-		return transaction.isCompleted() && (StoreErrors.isOutage(error)
+		return transaction.isCompleted() && (StoreErrors.isOutage(error) || error instanceof UnexpectedRollbackException
 				|| !(transaction instanceof AbstractTransactionStatus status && status.isLocalRollbackOnly()));
 	}
 
@@ -316,13 +318,19 @@ final class Transactions {
 	// its connection and its lock on the record, also in afterCompletion. This thread
 	// would wait for a second connection, and with a pool of one connection forever. The
 	// settlement is told whether the outcome of the commit is unknown.
-	void settleAfterRollback(IdempotentOperation operation, Consumer<Boolean> settlement) {
+	void settleAfterRollback(IdempotentOperation operation, boolean failed, Consumer<Boolean> settlement) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;
 		}
 		TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
 
 			private boolean inDoubt;
+
+			// A callback before this one could fail, and Spring commit nevertheless.
+			@Override
+			public int getOrder() {
+				return HIGHEST_PRECEDENCE;
+			}
 
 			@Override
 			public void beforeCommit(boolean readOnly) {
@@ -335,7 +343,7 @@ final class Transactions {
 					// The next execution looks there before it waits for the settlement.
 					Transactions.this.engine.cache().removeAll(List.of(operation.key()));
 					Transactions.this.asynchronous.settle(List.of(operation), false,
-							() -> settleEarlier(operation, settlement, this.inDoubt));
+							() -> settleEarlier(operation, failed, settlement, this.inDoubt));
 				}
 			}
 
@@ -344,9 +352,10 @@ final class Transactions {
 
 	// It is dropped if the store is unavailable, or if it arrives after the next
 	// execution.
-	private void settleEarlier(IdempotentOperation operation, Consumer<Boolean> settlement, boolean inDoubt) {
+	private void settleEarlier(IdempotentOperation operation, boolean failed, Consumer<Boolean> settlement,
+			boolean inDoubt) {
 		try {
-			if (this.calls.circuit().tryAcquirePermission()) {
+			if ((failed || !inDoubt) && this.calls.circuit().tryAcquirePermission()) {
 				settlement.accept(inDoubt);
 			}
 		}

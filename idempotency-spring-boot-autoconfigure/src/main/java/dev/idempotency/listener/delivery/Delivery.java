@@ -24,6 +24,7 @@ import dev.idempotency.listener.async.AsyncRetries.AsyncDelivery;
 import dev.idempotency.listener.async.DelegatingAcknowledgment;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.IdempotentOperation;
@@ -374,6 +375,7 @@ public final class Delivery {
 		public void nack(Duration sleep) {
 			super.nack(sleep);
 			Delivery.this.nacked = true;
+			BlockedRecordHandling.keep(record());
 		}
 
 		@Override

@@ -283,7 +283,9 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	}
 
 	private static Runnable guarded(Runnable invokeListener) {
+		ConsumerState state = ConsumerState.current();
 		return () -> {
+			state.retrying = true;
 			try {
 				invokeListener.run();
 			}
@@ -293,6 +295,9 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 					throw new BatchSignal(ex);
 				}
 				throw ex;
+			}
+			finally {
+				state.retrying = false;
 			}
 		};
 	}

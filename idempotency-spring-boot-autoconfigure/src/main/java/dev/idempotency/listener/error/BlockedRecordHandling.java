@@ -112,6 +112,24 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
+	 * Note that the container will seek back to a record that it is delivering, also if
+	 * it leaves the poll before.
+	 * @param record the record
+	 */
+	public static void keep(ConsumerRecord<?, ?> record) {
+		ConsumerState.current().poll.keep(record);
+	}
+
+	/**
+	 * Whether the error handler of the current consumer invokes its batch listener again.
+	 * The container ignores a negative acknowledgment then.
+	 * @return whether it does
+	 */
+	public static boolean isRetrying() {
+		return ConsumerState.current().retrying;
+	}
+
+	/**
 	 * Note that partitions are assigned to the consumer of the current thread, and that
 	 * the application may have sought in them.
 	 * @param partitions the partitions

@@ -18,6 +18,9 @@ final class ConsumerState {
 	// The exception of the record that is blocked in the current delivery.
 	@Nullable RuntimeException blocked;
 
+	// Whether the error handler invokes the listener again.
+	boolean retrying;
+
 	// The consumer whose polls are intercepted.
 	@Nullable Consumer<?, ?> polled;
 

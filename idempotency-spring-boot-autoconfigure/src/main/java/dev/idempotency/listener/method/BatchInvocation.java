@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -28,10 +30,13 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationNotAcknowledgedException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.delivery.Delivery;
+import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.error.BlockedRecordHandling.RejectedRecordException;
 import dev.idempotency.listener.error.PartialBatchException;
 import dev.idempotency.listener.key.Coordinates;
@@ -214,6 +219,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 		}
 		if (failure instanceof NackedException) {
 			this.delivery.end();
+			if (BlockedRecordHandling.isRetrying()) {
+				throw nackedInRetry(result);
+			}
 			this.delivery.nack(result.failedAt(), this.nackSleep);
 		}
 		else if (failure != null) {
@@ -230,6 +238,15 @@ final class BatchInvocation implements BatchHandler<Object> {
 			}
 		}
 		return this.returned;
+	}
+
+	private RuntimeException nackedInRetry(BatchResult<Object> result) {
+		int index = result.failedAt();
+		this.delivery.complete(this.delivery.records().subList(0, index));
+		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
+		blocked.put(index, new OperationInProgressException(
+				"The redelivery of record " + index + " of a batch was requested with nack()", this.nackSleep));
+		return partial(new BatchResult<>(result.results(), blocked, -1, null));
 	}
 
 	private RuntimeException partial(BatchResult<Object> result) {
