@@ -406,7 +406,7 @@ final class BatchRun {
 		if (error != null) {
 			return ((this.unprotected && isSingle()) || isThrown(error)) ? handlerOutcome(error) : Outcomes.of(error);
 		}
-		return (ended.failure() != null && ended.failedAt() < 0) ? Outcome.FAILED : null;
+		return (ended.failure() != null && ended.failedAt() < 0) ? handlerOutcome(ended.failure()) : null;
 	}
 
 	private boolean isThrown(Throwable error) {

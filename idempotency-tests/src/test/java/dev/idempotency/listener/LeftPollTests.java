@@ -26,7 +26,9 @@ import org.springframework.kafka.event.ListenerContainerIdleEvent;
 import org.springframework.kafka.event.ListenerContainerNoLongerIdleEvent;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.listener.ConsumerSeekAware.ConsumerSeekCallback;
 import org.springframework.kafka.listener.RecordInterceptor;
+import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
@@ -98,6 +100,17 @@ class LeftPollTests {
 			assertThat(listeners.seen).containsExactly("a", "x", "b");
 			assertThat(Duration.ofNanos(listeners.failures.get(3) - listeners.failures.get(1)))
 				.isGreaterThan(Duration.ofSeconds(1));
+		}
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional" })
+	void nackedRecordIsRedeliveredIfAnInterceptorFailsBehindIt(String mode) {
+		try (BatchApp app = new BatchApp(Nacking.class, mode, "spring.kafka.listener.ack-mode=manual")) {
+			app.send("nacking", "a b c");
+			app.start("nacking");
+			app.awaitDone("nacking");
+			assertThat(app.listeners(Nacking.class).seen).containsExactly("a", "b", "c");
 		}
 	}
 
@@ -195,6 +208,31 @@ class LeftPollTests {
 		@KafkaListener(id = "${prefix}-plain", topics = "${prefix}-plain")
 		void plain(String value) {
 			this.seen.add(value);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Nacking {
+
+		private final List<String> seen = new CopyOnWriteArrayList<>();
+
+		private final AtomicBoolean nacked = new AtomicBoolean();
+
+		@Bean
+		RecordInterceptor<Object, Object> failing() {
+			return new FailingInterceptor();
+		}
+
+		@Idempotent
+		@KafkaListener(id = "${prefix}-nacking", topics = "${prefix}-nacking")
+		void nacking(String value, Acknowledgment acknowledgment) {
+			if (this.nacked.compareAndSet(false, true)) {
+				acknowledgment.nack(Duration.ZERO);
+				return;
+			}
+			this.seen.add(value);
+			acknowledgment.acknowledge();
 		}
 
 	}

@@ -363,6 +363,40 @@ class UnacknowledgedRecordTests {
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag(name)).isOne());
 	}
 
+	// The container ignores a nack in a retry that the error handler makes in its loop.
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate", "transactional" })
+	void nackInARetryOfABatchRedeliversTheRecordsFromItsIndexOn(String kind) {
+		BatchApp app = this.apps.get(kind);
+		app.send("nack-failing", "a b c");
+		app.start("nack-failing");
+		app.awaitDone("nack-failing");
+		for (String letter : List.of("a", "b", "c")) {
+			awaitState(app, "nack-failing", letter, State.COMPLETED);
+		}
+		assertThat(app.listeners(Listeners.class).runs("nack-failing")).startsWith("a b c", "a b c").endsWith("b c");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	void acknowledgmentThatALaterOneHasOvertakenMovesNoOffsetBack(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("overtaken", "a b");
+		app.start("overtaken");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("overtaken b"));
+		awaitState(app, "overtaken", "b", State.IN_PROGRESS);
+		listeners.acknowledgments.get("overtaken b").acknowledge();
+		app.awaitDone("overtaken");
+		listeners.acknowledgments.get("overtaken a").acknowledge();
+		app.sendMore("overtaken", "c");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("overtaken c"));
+		assertThat(app.lag("overtaken")).isOne();
+		awaitState(app, "overtaken", "c", State.IN_PROGRESS);
+		listeners.acknowledgments.get("overtaken c").acknowledge();
+		app.awaitDone("overtaken");
+	}
+
 	@Test
 	void recordOfARevokedPartitionIsProcessedElsewhereBeforeItsLeaseExpires() {
 		BatchApp app = this.apps.get("manual");
@@ -664,6 +698,28 @@ class UnacknowledgedRecordTests {
 			if (isFailing("batch-failing", records.get(0))) {
 				throw new BatchListenerFailedException("fails", 0);
 			}
+		}
+
+		@Idempotent(scope = "${prefix}-nack-failing")
+		@KafkaListener(id = "${prefix}-nack-failing", topics = "${prefix}-nack-failing", batch = "true")
+		void nackFailing(List<String> values, Acknowledgment acknowledgment) {
+			Queue<String> runs = runs("nack-failing");
+			runs.add(String.join(" ", values));
+			if (values.size() < 3) {
+				acknowledgment.acknowledge();
+			}
+			else if (runs.size() == 2) {
+				acknowledgment.nack(1, Duration.ZERO);
+			}
+			else {
+				throw new IllegalStateException("fails");
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-overtaken")
+		@KafkaListener(id = "${prefix}-overtaken", topics = "${prefix}-overtaken")
+		void overtaken(String value, Acknowledgment acknowledgment) {
+			later("overtaken", List.of(value), acknowledgment);
 		}
 
 		// Notes the state of the first record.
