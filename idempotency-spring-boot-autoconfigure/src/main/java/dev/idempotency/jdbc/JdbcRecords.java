@@ -116,7 +116,9 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 		return this.executor.autonomous(this.timeout, (connection) -> {
 			PagePosition bound = bound(connection, start);
 			Parameters parameters = to(bound, from(start, conditions)).with("limit", limit + 1);
-			List<IdempotencyRecord> found = this.sql.get(name).query(connection, parameters, this::listed);
+			List<IdempotencyRecord> found = this.sql.get(name)
+				.query(connection, parameters,
+						(row) -> read(IdempotencyKey.of(row.getString("scope"), row.getString("key")), row));
 			PagePosition next = (found.size() > limit) ? PagePosition.of(found.get(limit - 1)) : bound;
 			return new Page(found.stream().limit(limit).toList(), next == null,
 					(next != null) ? next.toString() : null);
@@ -201,10 +203,6 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 	private PagePosition position(ResultSet row) throws SQLException {
 		return new PagePosition(Objects.requireNonNull(time(row, "expires_at")),
 				Objects.requireNonNull(this.sql.types().uuid(row, "id")));
-	}
-
-	private IdempotencyRecord listed(ResultSet row) throws SQLException {
-		return read(IdempotencyKey.of(row.getString("scope"), row.getString("key")), row);
 	}
 
 }

@@ -111,7 +111,9 @@ public final class OutboxRelay extends OutboxLoop {
 		boolean more = true;
 		while (more && left(stop).compareTo(Duration.ZERO) > 0) {
 			List<Helper> last = this.helpers.stream().filter((helper) -> !helper.isEnded()).toList();
-			more = this.worker.round((rows) -> rows.stream().anyMatch((claimed) -> isSentBefore(stop, claimed)))
+			more = this.worker
+				.round((rows) -> rows.stream()
+					.anyMatch((row) -> row.claimedAt() - row.age().toNanos() - stop < TOLERANCE.toNanos()))
 				.isZero();
 			if (!more && !last.isEmpty()) {
 				// The messages behind its last round are left to this thread.
@@ -123,10 +125,6 @@ public final class OutboxRelay extends OutboxLoop {
 
 	private Duration left(long stop) {
 		return this.settings.stopTimeout().minusNanos(System.nanoTime() - stop);
-	}
-
-	private static boolean isSentBefore(long stop, ClaimedRow claimed) {
-		return claimed.claimedAt() - claimed.age().toNanos() - stop < TOLERANCE.toNanos();
 	}
 
 	/**

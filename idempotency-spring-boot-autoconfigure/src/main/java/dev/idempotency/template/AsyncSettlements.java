@@ -28,6 +28,7 @@ import dev.idempotency.OperationLostException;
 import dev.idempotency.Threads;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotentOperation.Handler;
+import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * Settles claims on threads of its own: those of asynchronous handlers, because the store
@@ -91,19 +92,18 @@ final class AsyncSettlements implements AutoCloseable {
 		try {
 			if (error != null) {
 				Throwable cause = ExceptionCauses.ofStage(error);
-				this.settlements.fail(claim, cause);
-				complete(() -> future.completeExceptionally(cause));
+				this.settlements.fail(claim.operation(), List.of(claim), cause);
+				Throwable failure = claim.isLost() ? Settlements.logged(claim.lost(cause)) : cause;
+				complete(() -> future.completeExceptionally(failure));
 				return;
 			}
 			claim.setResult(writer.apply(result));
 			Runnable completion = () -> future.complete(new IdempotentResult<>(result, false));
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
 					: () -> future.completeExceptionally(claim.lost())));
-			this.settlements.complete(claim);
-			complete(completion);
-		}
-		catch (OperationLostException ex) {
-			complete(() -> future.completeExceptionally(ex));
+			this.settlements.settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
+			OperationLostException lost = claim.isLost() ? Settlements.logged(claim.lost()) : null;
+			complete((lost != null) ? () -> future.completeExceptionally(lost) : completion);
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("The result of an asynchronous operation waits until its completion is recorded", ex);

@@ -98,12 +98,8 @@ final class BatchRun {
 		this.engine = engine;
 		this.single = single;
 		// The operations of a listener have the same scope.
-		this.context = (first != null) ? open(first) : OperationContexts.NONE;
-	}
-
-	private OpenContext open(IdempotentOperation operation) {
-		return isSingle() ? this.engine.contexts().begin(operation)
-				: this.engine.contexts().beginBatch(operation.key().scope());
+		this.context = (first != null && isSingle()) ? engine.contexts().begin(first)
+				: (first != null) ? engine.contexts().beginBatch(first.key().scope()) : OperationContexts.NONE;
 	}
 
 	static BatchRun of(Engine engine, IdempotentOperation operation, ResultCodec<?> codec,
@@ -254,21 +250,8 @@ final class BatchRun {
 
 	// Start an asynchronous handler, whose value is a stage.
 	@SuppressWarnings("unchecked")
-	CompletionStage<Object> start(List<Integer> due, IdempotentExecution execution) throws Throwable {
+	CompletionStage<Object> start(List<Integer> due, @Nullable IdempotentExecution execution) throws Throwable {
 		return (CompletionStage<Object>) Objects.requireNonNull(run(due, (index) -> execution).get(0));
-	}
-
-	// Returns null if the handler has failed before it returned a stage.
-	@SuppressWarnings("unchecked")
-	@Nullable CompletionStage<Object> startUnprotected() {
-		this.unprotected = true;
-		try {
-			return (CompletionStage<Object>) handle(List.of(0)).get(0);
-		}
-		catch (Throwable ex) {
-			this.plan.fail(0, ex);
-			return null;
-		}
 	}
 
 	void setUnprotected(boolean unprotected) {
@@ -399,18 +382,14 @@ final class BatchRun {
 		if (value != null) {
 			return outcome(index, value);
 		}
-		Throwable error = ended.blocked().get(index);
-		if (error == null && ended.failedAt() == index) {
-			error = ended.failure();
-		}
+		Throwable blocked = ended.blocked().get(index);
+		Throwable error = (blocked != null || ended.failedAt() != index) ? blocked : ended.failure();
 		if (error != null) {
-			return ((this.unprotected && isSingle()) || isThrown(error)) ? handlerOutcome(error) : Outcomes.of(error);
+			boolean byHandler = (this.unprotected && isSingle())
+					|| this.thrown.stream().anyMatch((one) -> one == error);
+			return byHandler ? handlerOutcome(error) : Outcomes.of(error);
 		}
 		return (ended.failure() != null && ended.failedAt() < 0) ? handlerOutcome(ended.failure()) : null;
-	}
-
-	private boolean isThrown(Throwable error) {
-		return this.thrown.stream().anyMatch((one) -> one == error);
 	}
 
 	private Outcome outcome(int index, IdempotentResult<Object> value) {

@@ -410,8 +410,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			if (!mayFailOpen || run.isStarted()) {
 				throw ex;
 			}
-			CompletionStage<Object> stage = run.startUnprotected();
-			return (stage != null) ? AsyncSettlements.unprotected(stage) : null;
+			run.setUnprotected(true);
+			return leased(run, null, null).executeAsync();
 		}
 	}
 

@@ -101,7 +101,9 @@ final class LeasedProtocol {
 	// before it returned a stage.
 	@Nullable CompletableFuture<IdempotentResult<Object>> executeAsync() {
 		try {
-			claim();
+			if (this.isProtected) {
+				claim();
+			}
 			this.plan.decide();
 			List<Integer> due = this.plan.stillDue();
 			if (!due.isEmpty()) {
@@ -116,16 +118,18 @@ final class LeasedProtocol {
 	}
 
 	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Integer> due) {
-		OwnedClaim claim = claim(due.get(0));
 		CompletionStage<Object> stage;
 		try {
-			stage = this.run.start(due, claim.execution());
+			stage = this.run.start(due, execution(due.get(0)));
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
 			return null;
 		}
-		CompletableFuture<IdempotentResult<Object>> future = this.asynchronous.settle(stage, claim,
+		if (!this.isProtected) {
+			return AsyncSettlements.unprotected(stage);
+		}
+		CompletableFuture<IdempotentResult<Object>> future = this.asynchronous.settle(stage, claim(due.get(0)),
 				(value) -> this.run.write(due.get(0), value));
 		this.plan.item(due.get(0)).setOwned(null);
 		return future;

@@ -100,13 +100,6 @@ final class Settlements implements AutoCloseable {
 		}
 	}
 
-	void complete(OwnedClaim claim) {
-		settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
-		if (claim.isLost()) {
-			throw logged(claim.lost());
-		}
-	}
-
 	// Record a completion, and claim the key of another operation with the same call
 	// of the store. If the call fails, the completion is recorded alone.
 	@Nullable Claim completeAndClaim(OwnedClaim claim, IdempotentOperation next, ClaimRequest request) {
@@ -119,7 +112,7 @@ final class Settlements implements AutoCloseable {
 		catch (OperationBlockedException | Error ex) {
 			logger.debug("A completion is repeated without the claim of " + next, ex);
 			try {
-				complete(claim);
+				settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
 			}
 			finally {
 				releaseLater(next, request);
@@ -133,8 +126,8 @@ final class Settlements implements AutoCloseable {
 		if (answer.claim() instanceof Claim.Acquired) {
 			releaseLater(next, request);
 		}
-		// Its repetition restores a forgotten claim, and reports a lost one.
-		complete(claim);
+		// Its repetition restores a forgotten claim, and finds a lost one.
+		settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
 		return null;
 	}
 
@@ -148,13 +141,6 @@ final class Settlements implements AutoCloseable {
 		Failure failure = this.engine.results().failure(error);
 		claims.forEach((claim) -> claim.setFailure(failure));
 		settle(StoreCall.FAIL, subject, claims);
-	}
-
-	void fail(OwnedClaim claim, Throwable error) {
-		fail(claim.operation(), List.of(claim), error);
-		if (claim.isLost()) {
-			throw logged(claim.lost(error));
-		}
 	}
 
 	// Release a key as soon as the store is available. It is unknown whether the key

@@ -64,21 +64,20 @@ final class StoredResults {
 			return new IdempotentResult<>(read(operation, completed.result(), codec), true);
 		}
 		if (claim instanceof Claim.InProgress inProgress) {
+			// A handler that calls its own operation is blocked by itself. Its execution
+			// ends with the exception, and an immediate redelivery would repeat that in a
+			// loop.
+			CompletionStage<?> ended = ClaimedExecution.isCurrent(operation.key()) ? null
+					: this.claims.released(operation.key());
 			throw new OperationInProgressException(operation
 					+ " is being processed by another owner. The partition is paused and the record is redelivered "
-					+ "until that claim completes, fails or expires", inProgress.retryAfter(), ended(operation.key()));
+					+ "until that claim completes, fails or expires", inProgress.retryAfter(), ended);
 		}
 		if (claim instanceof Claim.Stale stale) {
 			return stale(operation, stale.completed());
 		}
 		throw new IdempotencyKeyReusedException("The idempotency key was already used with other content: " + operation
 				+ ". Use a new key for each new operation in the producer");
-	}
-
-	// A handler that calls its own operation is blocked by itself. Its execution ends
-	// with the exception, and an immediate redelivery would repeat that in a loop.
-	private @Nullable CompletionStage<?> ended(IdempotencyKey key) {
-		return ClaimedExecution.isCurrent(key) ? null : this.claims.released(key);
 	}
 
 	// Skip an operation of which a higher version has completed, or reject it.

@@ -8,7 +8,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
-import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
@@ -262,8 +261,7 @@ final class TransactionalProtocol {
 			this.transactions.rollback(transaction, ex);
 			if (joined) {
 				settleAfterRollback(due, ex);
-				return handleFailure(due, ex, (failed) -> {
-				});
+				return handleFailure(due, ex, false, false);
 			}
 			return failed(due, ex, inDoubt);
 		}
@@ -377,7 +375,7 @@ final class TransactionalProtocol {
 			undo(due, error);
 		}
 		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
-				: handleFailure(due, error, (failed) -> noteFailures(failed, due, error, inDoubt));
+				: handleFailure(due, error, true, inDoubt);
 	}
 
 	// The items before it run once more, because their writes were rolled back with its.
@@ -395,7 +393,7 @@ final class TransactionalProtocol {
 		return true;
 	}
 
-	private boolean handleFailure(List<Integer> due, Throwable error, Consumer<List<Integer>> noting) {
+	private boolean handleFailure(List<Integer> due, Throwable error, boolean noted, boolean inDoubt) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
@@ -412,8 +410,8 @@ final class TransactionalProtocol {
 			.filter((index) -> this.plan.item(index).isClaimed())
 			.toList();
 		try {
-			if (Outcomes.isFailure(error)) {
-				noting.accept(failed);
+			if (noted && Outcomes.isFailure(error)) {
+				noteFailures(failed, due, error, inDoubt);
 			}
 		}
 		catch (OperationBlockedException ex) {

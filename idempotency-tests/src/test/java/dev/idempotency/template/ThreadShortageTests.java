@@ -85,7 +85,7 @@ class ThreadShortageTests {
 		OwnedClaim claim = keep(request);
 		this.store.fail(StoreCall.COMPLETE);
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-			.isThrownBy(() -> this.settlements.complete(claim));
+			.isThrownBy(() -> this.settlements.settle(StoreCall.COMPLETE, claim.operation(), List.of(claim)));
 		this.store.recover();
 	}
 

@@ -259,7 +259,9 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		});
 		this.outcomes.failed(record);
 		try {
-			ConsumerRecords<K, V> kept = handler.handle(thrownException, only(record), () -> {
+			ConsumerRecords<?, ?> only = new ConsumerRecords<>(Map.of(Coordinates.partition(record), List.of(record)),
+					Map.of());
+			ConsumerRecords<K, V> kept = handler.handle(thrownException, only, () -> {
 				throw failed;
 			});
 			if (!kept.isEmpty()) {
@@ -276,10 +278,6 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			commit(next, consumer, container);
 			redeliver(thrownException, remaining.subList(1, remaining.size()), consumer, container);
 		}
-	}
-
-	private static <K, V> ConsumerRecords<K, V> only(ConsumerRecord<K, V> record) {
-		return new ConsumerRecords<>(Map.of(Coordinates.partition(record), List.of(record)), Map.of());
 	}
 
 	private static Runnable guarded(Runnable invokeListener) {
