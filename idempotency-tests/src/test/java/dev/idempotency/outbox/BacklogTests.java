@@ -179,8 +179,11 @@ class BacklogTests {
 			if (slow) {
 				second.complete(Integer.valueOf(key.substring(0, key.indexOf(':'))));
 			}
-			return CompletableFuture.supplyAsync(() -> accept(key),
-					CompletableFuture.delayedExecutor(slow ? 1000 : 1, TimeUnit.MILLISECONDS));
+			// The first thread leaves messages to the second one.
+			return slow
+					? CompletableFuture.supplyAsync(() -> accept(key),
+							CompletableFuture.delayedExecutor(1, TimeUnit.SECONDS))
+					: second.thenApply((any) -> accept(key));
 		});
 		send(List.of(row(second.orTimeout(LONG.toSeconds(), TimeUnit.SECONDS).join(), ofEachKey)));
 		this.relay.wake();
