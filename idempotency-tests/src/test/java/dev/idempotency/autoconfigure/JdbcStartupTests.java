@@ -223,7 +223,7 @@ class JdbcStartupTests {
 	@Test
 	void migrationIsRefusedWhenThePoolHasOneConnection() {
 		FailureAnalysis analysis = Contexts.failure(this.runner.withPropertyValues(
-				"spring.datasource.hikari.maximum-pool-size=1", "spring.datasource.hikari.connection-timeout=250"));
+				"spring.datasource.hikari.maximum-pool-size=1", "spring.datasource.hikari.connection-timeout=1500"));
 		assertThat(analysis.getDescription()).contains("'idempotency_record' could not be migrated",
 				"Connection is not available");
 		assertThat(analysis.getAction()).contains("'spring.datasource.hikari.maximum-pool-size'")

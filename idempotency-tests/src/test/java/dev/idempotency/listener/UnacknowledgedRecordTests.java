@@ -377,26 +377,6 @@ class UnacknowledgedRecordTests {
 		assertThat(app.listeners(Listeners.class).runs("nack-failing")).startsWith("a b c", "a b c").endsWith("b c");
 	}
 
-	@ParameterizedTest
-	@ValueSource(strings = { "manual", "manual_immediate" })
-	void acknowledgmentThatALaterOneHasOvertakenMovesNoOffsetBack(String ack) {
-		BatchApp app = this.apps.get(ack);
-		Listeners listeners = app.listeners(Listeners.class);
-		app.send("overtaken", "a b");
-		app.start("overtaken");
-		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("overtaken b"));
-		awaitState(app, "overtaken", "b", State.IN_PROGRESS);
-		listeners.acknowledgments.get("overtaken b").acknowledge();
-		app.awaitDone("overtaken");
-		listeners.acknowledgments.get("overtaken a").acknowledge();
-		app.sendMore("overtaken", "c");
-		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("overtaken c"));
-		assertThat(app.lag("overtaken")).isOne();
-		awaitState(app, "overtaken", "c", State.IN_PROGRESS);
-		listeners.acknowledgments.get("overtaken c").acknowledge();
-		app.awaitDone("overtaken");
-	}
-
 	@Test
 	void recordOfARevokedPartitionIsProcessedElsewhereBeforeItsLeaseExpires() {
 		BatchApp app = this.apps.get("manual");
@@ -714,12 +694,6 @@ class UnacknowledgedRecordTests {
 			else {
 				throw new IllegalStateException("fails");
 			}
-		}
-
-		@Idempotent(scope = "${prefix}-overtaken")
-		@KafkaListener(id = "${prefix}-overtaken", topics = "${prefix}-overtaken")
-		void overtaken(String value, Acknowledgment acknowledgment) {
-			later("overtaken", List.of(value), acknowledgment);
 		}
 
 		// Notes the state of the first record.

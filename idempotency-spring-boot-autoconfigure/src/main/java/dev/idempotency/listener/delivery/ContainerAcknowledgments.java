@@ -114,11 +114,8 @@ public final class ContainerAcknowledgments {
 		}
 		Map<TopicPartition, Long> last = last(covered);
 		complete(locked(() -> {
-			// That of a later record has passed them. A committed offset must not move
-			// back.
-			boolean passed = !outOfOrder && !own.isEmpty() && own.stream().allMatch((record) -> record.completing);
 			List<UnacknowledgedRecord> due = startCompleting(outOfOrder ? own : upTo(last));
-			if (!passed && own.stream().noneMatch((record) -> record.released)) {
+			if (own.stream().noneMatch((record) -> record.released)) {
 				enqueue(new QueuedAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), originals,
 						outOfOrder, acknowledgment));
 			}
