@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -118,7 +119,9 @@ class RedisClusterOutageTests {
 	}
 
 	private void awaitPromotion() {
-		await().atMost(PATIENCE).until(() -> this.successor.ask("INFO replication").contains("role:master"));
+		await().atMost(PATIENCE)
+			.ignoreExceptionsInstanceOf(UncheckedIOException.class)
+			.until(() -> this.successor.ask("INFO replication").contains("role:master"));
 	}
 
 	// Writes that the master had confirmed but not replicated are lost.

@@ -1,5 +1,6 @@
 package dev.idempotency.listener;
 
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -71,6 +72,7 @@ class RedisSentinelOutageTests {
 			awaitAgreement();
 			this.servers.master().start();
 			await().atMost(PATIENCE)
+				.ignoreExceptionsInstanceOf(UncheckedIOException.class)
 				.until(() -> this.servers.replica().ask("INFO replication").contains("state=online"));
 			assertThat(traffic.resumption("Sentinel, one replica confirms", System.nanoTime())).isLessThan(RESUMED);
 			List<String> sent = traffic.endAndRepeat();
@@ -112,7 +114,9 @@ class RedisSentinelOutageTests {
 	}
 
 	private void awaitPromotion() {
-		await().atMost(PATIENCE).until(() -> this.servers.replica().ask("INFO replication").contains("role:master"));
+		await().atMost(PATIENCE)
+			.ignoreExceptionsInstanceOf(UncheckedIOException.class)
+			.until(() -> this.servers.replica().ask("INFO replication").contains("role:master"));
 	}
 
 	// Until then a client may be directed to the old master, whose writes are lost when
@@ -120,6 +124,7 @@ class RedisSentinelOutageTests {
 	private void awaitAgreement() {
 		String port = String.valueOf(this.servers.replica().port());
 		await().atMost(PATIENCE)
+			.ignoreExceptionsInstanceOf(UncheckedIOException.class)
 			.until(() -> this.servers.sentinels()
 				.stream()
 				.allMatch((sentinel) -> sentinel.ask("SENTINEL get-master-addr-by-name " + RedisSentinel.MASTER)
