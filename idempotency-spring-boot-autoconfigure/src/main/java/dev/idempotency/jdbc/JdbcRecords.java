@@ -127,7 +127,9 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 
 	private @Nullable PagePosition bound(Connection connection, PagePosition after) throws SQLException {
 		return this.sql.get(Name.BOUND)
-			.first(connection, from(after, Parameters.none()).with("others", WINDOW - 1), this::position)
+			.first(connection, from(after, Parameters.none()).with("others", WINDOW - 1),
+					(row) -> new PagePosition(Objects.requireNonNull(time(row, "expires_at")),
+							Objects.requireNonNull(this.sql.types().uuid(row, "id"))))
 			.orElse(null);
 	}
 
@@ -198,11 +200,6 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 	private @Nullable Instant time(ResultSet row, String column) throws SQLException {
 		OffsetDateTime time = this.sql.types().time(row, row.findColumn(column));
 		return (time != null) ? time.toInstant() : null;
-	}
-
-	private PagePosition position(ResultSet row) throws SQLException {
-		return new PagePosition(Objects.requireNonNull(time(row, "expires_at")),
-				Objects.requireNonNull(this.sql.types().uuid(row, "id")));
 	}
 
 }

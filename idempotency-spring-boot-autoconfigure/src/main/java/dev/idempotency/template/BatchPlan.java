@@ -121,7 +121,7 @@ final class BatchPlan {
 
 	void setClaims(List<Integer> items, List<Claim> claims) {
 		for (int i = 0; i < items.size(); i++) {
-			item(items.get(i)).setClaim(Objects.requireNonNull(claims.get(i), "The store has not answered a claim"));
+			item(items.get(i)).setClaim(claims.get(i));
 		}
 	}
 

@@ -5,8 +5,6 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
 import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -246,12 +244,6 @@ final class BatchRun {
 
 	int finished() {
 		return this.finished.size();
-	}
-
-	// Start an asynchronous handler, whose value is a stage.
-	@SuppressWarnings("unchecked")
-	CompletionStage<Object> start(List<Integer> due, @Nullable IdempotentExecution execution) throws Throwable {
-		return (CompletionStage<Object>) Objects.requireNonNull(run(due, (index) -> execution).get(0));
 	}
 
 	void setUnprotected(boolean unprotected) {

@@ -117,10 +117,12 @@ final class LeasedProtocol {
 		}
 	}
 
+	// The value of an asynchronous handler is a stage.
+	@SuppressWarnings("unchecked")
 	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Integer> due) {
 		CompletionStage<Object> stage;
 		try {
-			stage = this.run.start(due, execution(due.get(0)));
+			stage = (CompletionStage<Object>) Objects.requireNonNull(this.run.run(due, this::execution).get(0));
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -257,7 +259,7 @@ final class LeasedProtocol {
 	private void claim(List<Integer> items, List<ClaimRequest> requests, Object subject) {
 		List<Claim> claims;
 		try {
-			claims = this.engine.calls().call(StoreCall.CLAIM, subject, () -> this.engine.store().claimAll(requests));
+			claims = claimAll(subject, requests);
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
@@ -286,8 +288,7 @@ final class LeasedProtocol {
 			IdempotentOperation operation = operation(index);
 			boolean asked = this.plan.claimOne(index, () -> {
 				this.engine.calls().permit(operation);
-				return this.engine.calls()
-					.call(StoreCall.CLAIM, operation, () -> this.engine.store().claim(this.plan.item(index).request()));
+				return claimAll(operation, List.of(this.plan.item(index).request())).get(0);
 			});
 			if (!asked) {
 				behind.add(index);
@@ -295,6 +296,10 @@ final class LeasedProtocol {
 			}
 		}
 		return behind;
+	}
+
+	private List<Claim> claimAll(Object subject, List<ClaimRequest> requests) {
+		return this.engine.calls().callEach(StoreCall.CLAIM, subject, requests, this.engine.store()::claimAll);
 	}
 
 	private void releaseLater(List<Integer> items) {

@@ -16,6 +16,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
@@ -170,8 +171,14 @@ final class StoreCalls {
 		return (elements.isEmpty() || condition.test(elements.get(0))) ? elements : List.of();
 	}
 
+	// A store that does not answer for a key has refused the call.
 	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
-		return inParts(keys, (part) -> call(call, subject, () -> action.apply(part)));
+		return inParts(keys, (part) -> call(call, subject, () -> {
+			List<R> answers = action.apply(part);
+			Assert.state(answers.size() == part.size(), "The store has not answered for each key");
+			Assert.noNullElements(answers, "The store has answered null for a key");
+			return answers;
+		}));
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {

@@ -216,8 +216,7 @@ final class TransactionalProtocol {
 		return this.transactions.orRollback(transaction, () -> {
 			for (int index : this.requested) {
 				Item item = this.plan.item(index);
-				this.plan.claimOne(index, () -> this.calls.call(StoreCall.CLAIM, item.operation(),
-						() -> this.store.claimInTransaction(item.request(), true)));
+				this.plan.claimOne(index, () -> claimAll(List.of(item.request()), item.operation(), true).get(0));
 			}
 			this.offsets.claimEach(this.run, positioned, this.token);
 			return transaction;

@@ -317,7 +317,7 @@ final class Transactions {
 	// that the handler has committed itself. The transaction of the caller still holds
 	// its connection and its lock on the record, also in afterCompletion. This thread
 	// would wait for a second connection, and with a pool of one connection forever. The
-	// settlement is told whether the outcome of the commit is unknown.
+	// argument of the settlement is whether the outcome of the commit is unknown.
 	void settleAfterRollback(IdempotentOperation operation, boolean failed, Consumer<Boolean> settlement) {
 		if (!TransactionSynchronizationManager.isSynchronizationActive()) {
 			return;

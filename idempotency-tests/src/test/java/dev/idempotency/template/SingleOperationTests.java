@@ -7,8 +7,10 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
+import java.util.stream.IntStream;
 
+import io.github.resilience4j.circuitbreaker.CircuitBreaker;
+import io.github.resilience4j.circuitbreaker.CircuitBreakerConfig;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -25,14 +27,17 @@ import org.springframework.transaction.support.TransactionTemplate;
 import org.springframework.util.unit.DataSize;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
+import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
+import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
@@ -65,7 +70,8 @@ class SingleOperationTests {
 
 	private final String effect = Servers.unique("effect");
 
-	private final Permissions circuit = new Permissions();
+	private final CircuitBreaker breaker = CircuitBreaker.of("store",
+			CircuitBreakerConfig.custom().permittedNumberOfCallsInHalfOpenState(1).build());
 
 	private final IdempotencyTemplate template = template(this.observer.observers());
 
@@ -75,8 +81,8 @@ class SingleOperationTests {
 
 	private IdempotencyTemplate template(Observers observers) {
 		return new IdempotencyTemplate(database.store(),
-				new Settings(null, this.manager, true, this.circuit, CompletionCache.NONE, observers, List.of(),
-						DataSize.ofKilobytes(1), null, OperationSpec.Defaults.STANDARD));
+				new Settings(null, this.manager, true, new Resilience4jStoreCircuit(this.breaker), CompletionCache.NONE,
+						observers, List.of(), DataSize.ofKilobytes(1), null, OperationSpec.Defaults.STANDARD));
 	}
 
 	@AfterEach
@@ -86,6 +92,11 @@ class SingleOperationTests {
 
 	private String run(Mode mode, IdempotentOperation.Handler<String, RuntimeException> handler) {
 		return this.template.execute(TestDatabase.operation(this.key, mode), new TextCodec(), handler).result();
+	}
+
+	private void halfOpen() {
+		this.breaker.transitionToOpenState();
+		this.breaker.transitionToHalfOpenState();
 	}
 
 	private void insert() {
@@ -227,7 +238,7 @@ class SingleOperationTests {
 	@Test
 	@Tag("promise-11")
 	void unprotectedHandlerWhoseCommitFailsCountsAsUnprotected() {
-		this.circuit.open = true;
+		this.breaker.transitionToForcedOpenState();
 		assertThatIllegalStateException().isThrownBy(() -> run(Mode.TRANSACTIONAL, () -> {
 			beforeCommit(() -> {
 				throw new IllegalStateException("commit");
@@ -270,10 +281,11 @@ class SingleOperationTests {
 		});
 		IdempotentOperation operation = new IdempotentOperation(this.key, "payments", "topic-0@5", Mode.TRANSACTIONAL,
 				null, Duration.ofMinutes(1), Duration.ofHours(1), position, null);
+		halfOpen();
 		assertThatExceptionOfType(OperationInProgressException.class)
 			.isThrownBy(() -> this.template.execute(operation, new TextCodec(), () -> "done"));
 		assertThat(inside).hasValue(0);
-		assertThat(this.circuit.acquired).hasValue(0);
+		assertThat(this.breaker.tryAcquirePermission()).isTrue();
 		assertThat(this.observer.storeCalls()).isEmpty();
 	}
 
@@ -282,26 +294,35 @@ class SingleOperationTests {
 	void commitOfTheCallerThatIsInDoubtTakesNoPermission() {
 		assertThatIllegalStateException().isThrownBy(() -> this.transactions.executeWithoutResult((status) -> {
 			run(Mode.TRANSACTIONAL, () -> "done");
-			this.circuit.acquired.set(0);
+			halfOpen();
 			beforeCommit(() -> {
 				throw new IllegalStateException("another callback");
 			});
 		}));
 		this.template.settle();
-		assertThat(this.circuit.acquired).hasValue(0);
+		assertThat(this.breaker.tryAcquirePermission()).isTrue();
 	}
 
-	@Test
-	void storeThatDoesNotAnswerAClaimEndsTheExecution() {
+	// A record must not be recovered because of its store.
+	@ParameterizedTest
+	@CsvSource({ "1, true", "2, true", "1, false", "2, false" })
+	@Tag("promise-1")
+	void claimWithoutAnAnswerIsRefused(int items, boolean shorter) {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { IdempotencyStore.class },
-				(proxy, method, arguments) -> method.getName().equals("claimAll") ? Collections.singletonList(null)
+				(proxy, method, arguments) -> method.getName().equals("claimAll")
+						? shorter ? List.of() : Collections.singletonList(null)
 						: method.invoke(database.store(), arguments));
+		List<BatchItem> all = IntStream.range(0, items)
+			.mapToObj((i) -> new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED), i))
+			.toList();
 		try (IdempotencyTemplate broken = new IdempotencyTemplate(store,
 				new Settings(null, false, this.observer.observers()))) {
-			assertThat(catchThrowable(
-					() -> broken.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> "done")))
-				.isInstanceOf(NullPointerException.class);
+			assertThat(broken.executeAll(all, new TextCodec(), (due) -> List.of("done")).blocked().values())
+				.hasSize(items)
+				.allMatch(IdempotencyStoreRefusedException.class::isInstance);
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(
+					() -> broken.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> "done"));
 		}
 	}
 
@@ -319,36 +340,6 @@ class SingleOperationTests {
 		@Override
 		public int hashCode() {
 			throw new IllegalStateException("no session");
-		}
-
-	}
-
-	private static final class Permissions implements StoreCircuit {
-
-		final AtomicInteger acquired = new AtomicInteger();
-
-		volatile boolean open;
-
-		@Override
-		public boolean tryAcquirePermission() {
-			this.acquired.incrementAndGet();
-			return !this.open;
-		}
-
-		@Override
-		public void releasePermission() {
-		}
-
-		@Override
-		public void onSuccess(Duration duration) {
-		}
-
-		@Override
-		public void onError(Duration duration, Throwable error) {
-		}
-
-		@Override
-		public void onStateChange(Consumer<State> consumer) {
 		}
 
 	}
