@@ -9,7 +9,6 @@ import java.security.NoSuchAlgorithmException;
 import java.util.UUID;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.util.Assert;
 import org.springframework.util.StringUtils;
 
 /**
@@ -36,12 +35,8 @@ public final class IdempotencyKey {
 	private final UUID id;
 
 	private IdempotencyKey(String scope, String value) {
-		String problem = problem(scope);
-		Assert.isTrue(problem == null, () -> "'scope' " + problem);
-		String valueProblem = problem(value);
-		Assert.isTrue(valueProblem == null, () -> "'value' " + valueProblem);
-		this.scope = scope;
-		this.value = value;
+		this.scope = checked("scope", scope);
+		this.value = checked("value", value);
 		this.id = hash(scope, value);
 	}
 
@@ -56,6 +51,14 @@ public final class IdempotencyKey {
 	 */
 	public static IdempotencyKey of(String scope, String value) {
 		return new IdempotencyKey(scope, value);
+	}
+
+	private static String checked(String name, String text) {
+		String problem = problem(text);
+		if (problem != null) {
+			throw new IllegalArgumentException("'" + name + "' " + problem);
+		}
+		return text;
 	}
 
 	/**

@@ -2,7 +2,6 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -27,6 +26,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.template.Declined.OutcomeCodec;
 
 /**
  * The claims of the items of a batch, the decisions about them, and their results. The
@@ -41,11 +41,9 @@ final class BatchPlan {
 
 	private final List<Item> items;
 
-	private final ResultCodec<Object> codec;
+	private final OutcomeCodec<?> codec;
 
 	private final StoredResults stored;
-
-	private final @Nullable IdempotentResult<Object>[] results;
 
 	private int end;
 
@@ -53,19 +51,24 @@ final class BatchPlan {
 
 	private @Nullable Throwable failure;
 
-	@SuppressWarnings("unchecked")
-	BatchPlan(List<BatchItem> items, ResultCodec<Object> codec, StoredResults stored) {
-		this.codec = codec;
+	// That of a single operation, which has no copies.
+	BatchPlan(IdempotentOperation operation, ResultCodec<?> codec, StoredResults stored) {
+		this.codec = new OutcomeCodec<>(codec);
 		this.stored = stored;
-		this.items = new ArrayList<>(items.size());
-		this.results = new IdempotentResult[items.size()];
+		this.end = 1;
+		this.items = List.of(new Item(0, operation, 0, null));
+	}
+
+	BatchPlan(List<BatchItem> items, ResultCodec<?> codec, StoredResults stored) {
+		this.codec = new OutcomeCodec<>(codec);
+		this.stored = stored;
 		this.end = items.size();
-		Map<IdempotencyKey, Item> first = (items.size() > 1) ? new HashMap<>() : Map.of();
+		this.items = new ArrayList<>(items.size());
+		Map<IdempotencyKey, Item> first = new HashMap<>();
 		for (BatchItem item : items) {
-			// A single item has no copies.
-			IdempotentOperation operation = (items.size() > 1) ? item.operation() : null;
+			IdempotentOperation operation = item.operation();
 			Item earlier = (operation != null) ? first.get(operation.key()) : null;
-			Item planned = new Item(this.items.size(), item,
+			Item planned = new Item(this.items.size(), operation, item.lane(),
 					(earlier != null && !earlier.isVersioned()) ? earlier : null);
 			// Otherwise two items would claim one key.
 			Assert.isTrue(earlier == null || earlier.isVersioned() == planned.isVersioned(),
@@ -91,6 +94,10 @@ final class BatchPlan {
 		versions.forEach((item) -> highest.merge(item.operation().key(), item,
 				(known, other) -> (other.version() > known.version()) ? other : known));
 		versions.forEach((item) -> item.representedBy(Objects.requireNonNull(highest.get(item.operation().key()))));
+	}
+
+	OutcomeCodec<?> codec() {
+		return this.codec;
 	}
 
 	List<Item> items() {
@@ -220,7 +227,7 @@ final class BatchPlan {
 		try {
 			Claim known = item.decide();
 			if (known != null) {
-				this.results[item.index()] = this.stored.replay(item.operation(), known, this.codec);
+				item.result = this.stored.replay(item.operation(), known, this.codec);
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -238,20 +245,24 @@ final class BatchPlan {
 	}
 
 	List<Integer> stillDue() {
-		return indexes((item) -> item.isDue() && this.results[item.index()] == null);
+		return indexes((item) -> item.isDue() && item.result == null);
 	}
 
 	@Nullable IdempotentResult<Object> resultOf(int index) {
-		return this.results[index];
+		return item(index).result;
 	}
 
-	boolean isFailed() {
-		return this.failure != null;
+	@Nullable Throwable failure() {
+		return this.failure;
+	}
+
+	int failedAt() {
+		return this.failedAt;
 	}
 
 	// An item is blocked, or can never be handled.
 	boolean isIncomplete() {
-		return isFailed() || this.items.stream().anyMatch(Item::isBlocked);
+		return this.failure != null || this.items.stream().anyMatch(Item::isBlocked);
 	}
 
 	// Return the items that are claimed but do not run.
@@ -264,11 +275,11 @@ final class BatchPlan {
 		return this.items.subList(0, index + 1)
 			.stream()
 			.filter((earlier) -> earlier.lane().equals(lane))
-			.allMatch((earlier) -> earlier.isRepresented() || this.results[earlier.index()] != null);
+			.allMatch((earlier) -> earlier.isRepresented() || earlier.result != null);
 	}
 
 	void done(int index, @Nullable Object result) {
-		this.results[index] = new IdempotentResult<>(result, false);
+		item(index).result = new IdempotentResult<>(result, false);
 	}
 
 	void done(List<Integer> items, List<@Nullable Object> values) {
@@ -279,7 +290,7 @@ final class BatchPlan {
 
 	// Block an item whose execution is not recorded.
 	void undone(int index, OperationBlockedException reason) {
-		this.results[index] = null;
+		item(index).result = null;
 		item(index).setClaimFailure(reason);
 		item(index).block(reason);
 	}
@@ -290,31 +301,41 @@ final class BatchPlan {
 
 	// Remove the claims of a transaction that was rolled back.
 	void unclaim() {
-		this.items.forEach(Item::unclaim);
+		this.items.stream().filter(Item::isClaimed).forEach((item) -> item.claim = null);
 	}
 
-	BatchResult<Object> result() {
-		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
+	// Give the items that others represent their results.
+	void end() {
 		for (Item item : this.items) {
-			Item source = item;
 			if (item.original != null && item.isRepresented()) {
-				source = item.original;
-				IdempotentResult<Object> result = this.results[source.index()];
+				IdempotentResult<Object> result = item.original.result;
 				if (item.decision == Item.Decision.SUPERSEDED
-						&& (result != null || source.claim() instanceof Claim.Completed)) {
+						&& (result != null || item.original.claim() instanceof Claim.Completed)) {
 					result = IdempotentResult.ofStale();
 				}
 				else if (result != null) {
 					result = new IdempotentResult<>(result.result(), true);
 				}
-				this.results[item.index()] = result;
-			}
-			if (source.isBlocked()) {
-				blocked.put(item.index(), source.reason());
+				item.result = result;
 			}
 		}
-		return new BatchResult<>(Collections.unmodifiableList(Arrays.asList(this.results)), blocked, this.failedAt,
-				this.failure);
+	}
+
+	@SuppressWarnings("unchecked")
+	<T> BatchResult<T> result() {
+		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(this.items.size());
+		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
+		for (Item item : this.items) {
+			IdempotentResult<Object> result = item.result;
+			results.add((result != null && result.result() instanceof Declined declined)
+					? new IdempotentResult<>((T) declined.body(), result.duplicate(), declined.reason())
+					: (IdempotentResult<T>) result);
+			OperationBlockedException reason = item.blockedBy();
+			if (reason != null) {
+				blocked.put(item.index(), reason);
+			}
+		}
+		return new BatchResult<>(Collections.unmodifiableList(results), blocked, this.failedAt, this.failure);
 	}
 
 	/**
@@ -324,7 +345,9 @@ final class BatchPlan {
 
 		private final int index;
 
-		private final BatchItem item;
+		private final @Nullable IdempotentOperation operation;
+
+		private final Object lane;
 
 		// The item that represents this one, if it is another one.
 		private @Nullable Item original;
@@ -344,9 +367,17 @@ final class BatchPlan {
 
 		private @Nullable OperationBlockedException reason;
 
-		Item(int index, BatchItem item, @Nullable Item original) {
+		private @Nullable IdempotentResult<Object> result;
+
+		// Its outcome is reported when its completion has ended.
+		private boolean reportDeferred;
+
+		private boolean declined;
+
+		Item(int index, @Nullable IdempotentOperation operation, Object lane, @Nullable Item original) {
 			this.index = index;
-			this.item = item;
+			this.operation = operation;
+			this.lane = lane;
 			this.original = original;
 		}
 
@@ -355,19 +386,19 @@ final class BatchPlan {
 		}
 
 		Object lane() {
-			return this.item.lane();
+			return this.lane;
 		}
 
 		boolean isProtected() {
-			return this.item.operation() != null;
+			return this.operation != null;
 		}
 
 		IdempotentOperation operation() {
-			return Objects.requireNonNull(this.item.operation());
+			return Objects.requireNonNull(this.operation);
 		}
 
 		boolean isVersioned() {
-			return this.item.operation() != null && this.item.operation().version() != null;
+			return this.operation != null && this.operation.version() != null;
 		}
 
 		long version() {
@@ -411,14 +442,26 @@ final class BatchPlan {
 			this.claim = answer;
 		}
 
-		boolean isClaimed() {
-			return this.claim instanceof Claim.Acquired;
+		boolean isReportDeferred() {
+			return this.reportDeferred;
 		}
 
-		void unclaim() {
-			if (isClaimed()) {
-				this.claim = null;
-			}
+		void deferReport() {
+			this.reportDeferred = true;
+		}
+
+		boolean isDeclined() {
+			return this.declined;
+		}
+
+		// Its decline is replayed in this delivery, whose transaction was rolled back.
+		void setDeclined(Claim.Completed stored) {
+			this.claim = stored;
+			this.declined = true;
+		}
+
+		boolean isClaimed() {
+			return this.claim instanceof Claim.Acquired;
 		}
 
 		void setClaimFailure(OperationBlockedException failure) {
@@ -491,6 +534,12 @@ final class BatchPlan {
 
 		boolean isBlocked() {
 			return this.decision == Decision.BLOCKED;
+		}
+
+		// The reason why this item, or the one that represents it, is blocked.
+		@Nullable OperationBlockedException blockedBy() {
+			Item source = (this.original != null && isRepresented()) ? this.original : this;
+			return source.isBlocked() ? source.reason : null;
 		}
 
 		OperationBlockedException reason() {

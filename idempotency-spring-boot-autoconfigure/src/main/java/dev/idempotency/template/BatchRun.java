@@ -2,12 +2,12 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.Collections;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -22,9 +22,7 @@ import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler.BatchItem;
-import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.BatchPlan.Item;
-import dev.idempotency.template.Declined.OutcomeCodec;
 import dev.idempotency.template.OperationContext.OpenContext;
 import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
@@ -38,14 +36,9 @@ final class BatchRun {
 
 	private static final Log logger = LogFactory.getLog(BatchRun.class);
 
-	// That of a single operation.
-	private static final Object LANE = 0;
-
 	private final BatchPlan plan;
 
 	private final Mode mode;
-
-	private final OutcomeCodec<?> codec;
 
 	private final BatchHandler<Object> handler;
 
@@ -67,49 +60,46 @@ final class BatchRun {
 
 	private boolean unprotected;
 
-	// The items whose outcomes are reported when their completions have ended.
-	private final BitSet deferred = new BitSet(0);
-
 	// The values of the items up to the last declined one, while the handler runs.
-	private final List<@Nullable Object> finished = new ArrayList<>(0);
-
-	// The items that were declined in a transaction that was rolled back.
-	private final BitSet declined = new BitSet(0);
+	private List<@Nullable Object> finished = List.of();
 
 	// What the handler or its transaction has thrown, and the reasons for which it is
 	// blocked. An application may override equals().
-	private final List<Throwable> thrown = new ArrayList<>(0);
+	private List<Throwable> thrown = List.of();
 
-	BatchRun(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<?> codec, BatchHandler<Object> handler,
-			@Nullable Object single) {
-		IdempotentOperation first = null;
-		for (BatchItem item : items) {
-			IdempotentOperation operation = item.operation();
-			Assert.isTrue(operation == null || operation.mode() == mode,
-					() -> "All operations of a batch must have the mode of the batch, " + mode);
-			first = (first != null) ? first : operation;
-		}
-		this.codec = new OutcomeCodec<>(codec);
-		this.plan = new BatchPlan(items, this.codec, engine.results());
+	BatchRun(Engine engine, BatchPlan plan, Mode mode, BatchHandler<Object> handler, @Nullable Object single,
+			OpenContext context) {
+		this.engine = engine;
+		this.plan = plan;
 		this.mode = mode;
 		this.handler = handler;
-		this.engine = engine;
 		this.single = single;
-		// The operations of a listener have the same scope.
-		this.context = (first != null && isSingle()) ? engine.contexts().begin(first)
-				: (first != null) ? engine.contexts().beginBatch(first.key().scope()) : OperationContexts.NONE;
+		this.context = context;
 	}
 
 	static BatchRun of(Engine engine, IdempotentOperation operation, ResultCodec<?> codec,
 			BatchHandler<Object> handler) {
-		return new BatchRun(engine, List.of(new BatchItem(operation, LANE)), operation.mode(), codec, handler,
-				operation);
+		return new BatchRun(engine, new BatchPlan(operation, codec, engine.results()), operation.mode(), handler,
+				operation, engine.contexts().open((context) -> context.begin(operation)));
 	}
 
-	// The run of a handler without an operation, in transactional mode.
+	static BatchRun of(Engine engine, List<BatchItem> items, Mode mode, ResultCodec<?> codec,
+			BatchHandler<Object> handler) {
+		BatchPlan plan = new BatchPlan(items, codec, engine.results());
+		List<Item> operations = plan.items().stream().filter(Item::isProtected).toList();
+		Assert.isTrue(operations.stream().allMatch((item) -> item.operation().mode() == mode),
+				() -> "All operations of a batch must have the mode of the batch, " + mode);
+		// The operations of a listener have the same scope.
+		OpenContext opened = operations.isEmpty() ? OperationContexts.NONE
+				: engine.contexts().open((context) -> context.beginBatch(operations.get(0).operation().key().scope()));
+		return new BatchRun(engine, plan, mode, handler, null, opened);
+	}
+
+	// In transactional mode, a single handler may have no operation.
 	static BatchRun withoutOperation(Engine engine, Object subject, BatchHandler<Object> handler) {
-		return new BatchRun(engine, List.of(new BatchItem(null, LANE)), Mode.TRANSACTIONAL, ResultCodec.none(), handler,
-				subject);
+		return new BatchRun(engine,
+				new BatchPlan(List.of(new BatchItem(null, 0)), ResultCodec.none(), engine.results()),
+				Mode.TRANSACTIONAL, handler, subject, OperationContexts.NONE);
 	}
 
 	BatchPlan plan() {
@@ -153,19 +143,20 @@ final class BatchRun {
 	List<@Nullable Object> run(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
 			throws Throwable {
 		this.started = true;
-		this.finished.clear();
+		this.finished = List.of();
 		while (this.finished.size() < due.size()) {
 			List<Integer> rest = this.finished.isEmpty() ? due : due.subList(this.finished.size(), due.size());
 			try {
-				this.finished.addAll(runOnce(rest, executions));
+				this.finished = joined(this.finished, runOnce(rest, executions));
 			}
 			catch (Throwable ex) {
 				Object declined = (this.mode == Mode.LEASED) ? declined(rest, ex) : null;
 				if (declined == null) {
 					throw ex;
 				}
-				this.finished.addAll(noResults(this.handler.failedAt(ex)));
-				this.finished.add(declined);
+				List<@Nullable Object> values = noResults(this.handler.failedAt(ex));
+				values.add(declined);
+				this.finished = joined(this.finished, values);
 			}
 		}
 		return this.finished;
@@ -205,11 +196,13 @@ final class BatchRun {
 	}
 
 	void addThrown(Throwable error) {
-		this.thrown.add(error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
-		if (blocked != null) {
-			this.thrown.add(blocked);
-		}
+		this.thrown = joined(this.thrown, (blocked != null) ? List.of(error, blocked) : List.of(error));
+	}
+
+	// Most deliveries have nothing to join.
+	private static <T extends @Nullable Object> List<T> joined(List<T> first, List<T> second) {
+		return first.isEmpty() ? second : Stream.of(first, second).flatMap(List::stream).toList();
 	}
 
 	// The decline of an item without a claim could not be stored.
@@ -221,18 +214,12 @@ final class BatchRun {
 			return null;
 		}
 		try {
-			return Declined.of(declined, this.codec.codec());
+			return Declined.of(declined, this.plan.codec().codec());
 		}
 		catch (IllegalStateException ex) {
 			error.addSuppressed(ex);
 			return null;
 		}
-	}
-
-	// Note that an item is declined, although its decline is replayed in
-	// this delivery.
-	void markDeclined(int index) {
-		this.declined.set(index);
 	}
 
 	List<@Nullable Object> valuesBefore(int count) {
@@ -270,7 +257,7 @@ final class BatchRun {
 
 	// If an item can never be handled, the caller acknowledges those before it.
 	int completed(int count) {
-		return this.plan.isFailed() ? count : this.handler.completed(count);
+		return (this.plan.failure() != null) ? count : this.handler.completed(count);
 	}
 
 	int failedAt(List<Integer> due, Throwable error) {
@@ -280,7 +267,7 @@ final class BatchRun {
 	}
 
 	byte @Nullable [] write(int index, @Nullable Object value) {
-		return this.engine.results().write(this.plan.item(index).operation(), value, this.codec);
+		return this.engine.results().write(this.plan.item(index).operation(), value, this.plan.codec());
 	}
 
 	Object subject(List<Integer> items) {
@@ -301,7 +288,7 @@ final class BatchRun {
 
 	// Defer the report of items until their completion has ended.
 	Consumer<Outcome> deferReport(List<Integer> items) {
-		items.forEach(this.deferred::set);
+		items.forEach((index) -> this.plan.item(index).deferReport());
 		return (ended) -> {
 			Duration share = share();
 			for (int index : items) {
@@ -313,26 +300,22 @@ final class BatchRun {
 		};
 	}
 
-	BatchResult<Object> end() {
-		return end(null);
-	}
-
 	// Report the outcome of each operation whose outcome is not deferred.
-	BatchResult<Object> end(@Nullable Throwable error) {
-		BatchResult<Object> ended = this.plan.result();
+	BatchPlan end(@Nullable Throwable error) {
+		this.plan.end();
 		if (this.reported) {
 			// An observer has thrown the error.
-			return ended;
+			return this.plan;
 		}
 		this.reported = true;
 		Duration share = share();
 		for (Item item : this.plan.items()) {
-			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item.index(), ended);
-			if (item.isProtected() && outcome != null && !this.deferred.get(item.index())) {
+			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item);
+			if (item.isProtected() && outcome != null && !item.isReportDeferred()) {
 				report(item.index(), outcome, share);
 			}
 		}
-		return ended;
+		return this.plan;
 	}
 
 	// Report the outcome of an asynchronous operation.
@@ -340,18 +323,6 @@ final class BatchRun {
 		Outcome failed = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
 		Outcome outcome = (result != null) ? outcome(0, result) : failed;
 		report(0, this.unprotected ? Outcome.UNPROTECTED : outcome, share());
-	}
-
-	@SuppressWarnings("unchecked")
-	static <T> BatchResult<T> resultsOf(BatchResult<Object> batch) {
-		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(batch.results().size());
-		for (IdempotentResult<Object> outcome : batch.results()) {
-			results.add((outcome != null && outcome.result() instanceof Declined declined)
-					? new IdempotentResult<>((T) declined.body(), outcome.duplicate(), declined.reason())
-					: (IdempotentResult<T>) outcome);
-		}
-		return new BatchResult<>(Collections.unmodifiableList(results), batch.blocked(), batch.failedAt(),
-				batch.failure());
 	}
 
 	private void report(int index, Outcome outcome, Duration duration) {
@@ -369,26 +340,27 @@ final class BatchRun {
 	}
 
 	// An item that was left out has no outcome.
-	private @Nullable Outcome outcome(int index, BatchResult<Object> ended) {
-		IdempotentResult<Object> value = ended.results().get(index);
+	private @Nullable Outcome outcome(Item item) {
+		IdempotentResult<Object> value = this.plan.resultOf(item.index());
 		if (value != null) {
-			return outcome(index, value);
+			return outcome(item.index(), value);
 		}
-		Throwable blocked = ended.blocked().get(index);
-		Throwable error = (blocked != null || ended.failedAt() != index) ? blocked : ended.failure();
+		Throwable failure = this.plan.failure();
+		Throwable blocked = item.blockedBy();
+		Throwable error = (blocked != null || this.plan.failedAt() != item.index()) ? blocked : failure;
 		if (error != null) {
 			boolean byHandler = (this.unprotected && isSingle())
 					|| this.thrown.stream().anyMatch((one) -> one == error);
 			return byHandler ? handlerOutcome(error) : Outcomes.of(error);
 		}
-		return (ended.failure() != null && ended.failedAt() < 0) ? handlerOutcome(ended.failure()) : null;
+		return (failure != null && this.plan.failedAt() < 0) ? handlerOutcome(failure) : null;
 	}
 
 	private Outcome outcome(int index, IdempotentResult<Object> value) {
 		if (value.stale()) {
 			return Outcome.STALE;
 		}
-		if (value.duplicate() && !this.declined.get(index)) {
+		if (value.duplicate() && !this.plan.item(index).isDeclined()) {
 			return Outcome.DUPLICATE;
 		}
 		return this.unprotected ? Outcome.UNPROTECTED

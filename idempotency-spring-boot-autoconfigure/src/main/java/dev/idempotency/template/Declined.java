@@ -57,18 +57,6 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 				+ " that the handler declares. Decline it with a body of that type, or without a body";
 	}
 
-	// Return a handler that returns a decline instead of throwing it.
-	static <E extends Throwable> Handler<Object, E> returning(Handler<?, E> handler, ResultCodec<?> codec) {
-		return () -> {
-			try {
-				return handler.handle();
-			}
-			catch (OperationDeclinedException ex) {
-				return of(ex, codec);
-			}
-		};
-	}
-
 	// Return an asynchronous handler whose stage completes with a decline instead of
 	// failing with it.
 	static <T, E extends Throwable> Handler<CompletionStage<Object>, E> returningAsync(

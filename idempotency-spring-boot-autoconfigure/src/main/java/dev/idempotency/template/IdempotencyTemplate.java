@@ -243,11 +243,11 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	@Internal
 	public <T, E extends Throwable> IdempotentResult<T> execute(IdempotentOperation operation, ResultCodec<T> codec,
 			TransactionBoundary boundary, @Nullable ClaimAhead ahead, Handler<T, E> handler) throws E {
-		SingleHandler<E> single = new SingleHandler<>(Declined.returning(handler, codec));
+		SingleHandler<E> single = new SingleHandler<>(handler, codec);
 		return single.resultOf(execute(BatchRun.of(this.engine, operation, codec, single), boundary, ahead));
 	}
 
-	private BatchResult<Object> execute(BatchRun run, TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
+	private BatchPlan execute(BatchRun run, TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		try {
 			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
 			if (run.isSingle() && run.plan().unanswered().isEmpty()) {
@@ -256,7 +256,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			else {
 				execute(run, boundary, ahead, true);
 			}
-			return run.end();
+			return run.end(null);
 		}
 		catch (Throwable ex) {
 			run.end(ex);
@@ -312,10 +312,10 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		if (mode == Mode.LEASED) {
 			return handler.handle();
 		}
-		SingleHandler<E> single = new SingleHandler<>(handler);
+		SingleHandler<E> single = new SingleHandler<>(handler, null);
 		BatchRun run = BatchRun.withoutOperation(this.engine, subject, single);
 		execute(run, boundary, null, false);
-		return single.<T>resultOf(run.end()).result();
+		return single.<T>resultOf(run.end(null)).result();
 	}
 
 	/**
@@ -376,14 +376,13 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			ResultCodec<T> codec, Handler<CompletionStage<T>, E> handler, boolean mayFailOpen) throws E {
 		Assert.isTrue(operation.mode() == Mode.LEASED,
 				"A transaction ends when its method returns. Use leased mode for an asynchronous operation");
-		SingleHandler<E> single = new SingleHandler<>(Declined.returningAsync(handler, codec));
+		SingleHandler<E> single = new SingleHandler<>(Declined.returningAsync(handler, codec), null);
 		BatchRun run = BatchRun.of(this.engine, operation, codec, single);
 		CompletableFuture<IdempotentResult<Object>> execution;
-		BatchResult<Object> ended = null;
 		try {
 			execution = start(run, mayFailOpen);
 			if (execution == null) {
-				ended = run.end();
+				run.end(null);
 			}
 		}
 		catch (Throwable ex) {
@@ -394,7 +393,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			run.leaveContext();
 		}
 		return (execution != null) ? AsyncSettlements.reported(execution, run)
-				: CompletableFuture.completedFuture(single.resultOf(Objects.requireNonNull(ended)));
+				: CompletableFuture.completedFuture(single.resultOf(run.plan()));
 	}
 
 	// Returns null if the operation has ended without a result.
@@ -457,8 +456,8 @@ public final class IdempotencyTemplate implements AutoCloseable {
 	public <T> BatchResult<T> executeAll(List<BatchItem> items, Mode mode, ResultCodec<T> codec,
 			TransactionBoundary boundary, BatchHandler<T> handler) {
 		@SuppressWarnings("unchecked")
-		BatchRun run = new BatchRun(this.engine, items, mode, codec, (BatchHandler<Object>) handler, null);
-		return BatchRun.resultsOf(execute(run, boundary, null));
+		BatchRun run = BatchRun.of(this.engine, items, mode, codec, (BatchHandler<Object>) handler);
+		return execute(run, boundary, null).result();
 	}
 
 	private LeasedProtocol leased(BatchRun run, @Nullable TransactionBoundary boundary, @Nullable ClaimAhead ahead) {

@@ -88,7 +88,7 @@ final class LeasedProtocol {
 			}
 		}
 		finally {
-			leave();
+			leave(this.plan.owned());
 		}
 	}
 
@@ -113,7 +113,7 @@ final class LeasedProtocol {
 			return (known != null) ? CompletableFuture.completedFuture(known) : null;
 		}
 		finally {
-			leave();
+			leave(this.plan.owned());
 		}
 	}
 
@@ -164,12 +164,8 @@ final class LeasedProtocol {
 		if (this.allOrNothing || (this.isProtected && this.plan.unanswered().isEmpty())) {
 			return false;
 		}
-		leave();
-		return true;
-	}
-
-	private void leave() {
 		leave(this.plan.owned());
+		return true;
 	}
 
 	private void leave(List<Integer> items) {
@@ -257,9 +253,8 @@ final class LeasedProtocol {
 	}
 
 	private void claim(List<Integer> items, List<ClaimRequest> requests, Object subject) {
-		List<Claim> claims;
 		try {
-			claims = claimAll(subject, requests);
+			this.plan.setClaims(items, claimAll(subject, requests));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
@@ -274,9 +269,7 @@ final class LeasedProtocol {
 			else {
 				releaseLater(behind);
 			}
-			return;
 		}
-		this.plan.setClaims(items, claims);
 	}
 
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the

@@ -1,6 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -17,32 +16,23 @@ import dev.idempotency.template.OperationObserver.HandledOperation;
  */
 record OperationContexts(List<OperationContext> contexts) {
 
-	static final OpenContext NONE = new AllOpen(List.of());
+	static final OpenContext NONE = () -> {
+	};
 
 	private static final Log logger = LogFactory.getLog(OperationContexts.class);
 
-	OpenContext begin(IdempotentOperation operation) {
-		return this.contexts.isEmpty() ? NONE : open((context) -> context.begin(operation));
-	}
-
-	OpenContext beginBatch(String scope) {
-		return this.contexts.isEmpty() ? NONE : open((context) -> context.beginBatch(scope));
-	}
-
-	private OpenContext open(Function<OperationContext, @Nullable OpenContext> opening) {
-		List<OpenContext> opened = new ArrayList<>(this.contexts.size());
+	OpenContext open(Function<OperationContext, @Nullable OpenContext> opening) {
+		OpenContext opened = NONE;
 		for (OperationContext context : this.contexts) {
 			try {
 				OpenContext open = opening.apply(context);
-				if (open != null) {
-					opened.add(open);
-				}
+				opened = (open != null) ? new Opened(open, opened) : opened;
 			}
 			catch (RuntimeException ex) {
 				failed(context, ex);
 			}
 		}
-		return opened.isEmpty() ? NONE : new AllOpen(opened);
+		return opened;
 	}
 
 	private static void failed(Object context, RuntimeException error) {
@@ -50,20 +40,18 @@ record OperationContexts(List<OperationContext> contexts) {
 				+ " threw an exception, which was dropped. Fix it", error);
 	}
 
-	private record AllOpen(List<OpenContext> contexts) implements OpenContext {
+	private record Opened(OpenContext context, OpenContext outer) implements OpenContext {
 
 		@Override
 		public void close() {
-			for (int i = this.contexts.size() - 1; i >= 0; i--) {
-				call(this.contexts.get(i), OpenContext::close);
-			}
+			call(this.context, OpenContext::close);
+			this.outer.close();
 		}
 
 		@Override
 		public void ended(HandledOperation execution) {
-			for (OpenContext open : this.contexts) {
-				call(open, (each) -> each.ended(execution));
-			}
+			this.outer.ended(execution);
+			call(this.context, (open) -> open.ended(execution));
 		}
 
 		private static void call(OpenContext open, Consumer<OpenContext> callback) {

@@ -7,7 +7,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.template.BatchHandler.BatchResult;
+import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.template.IdempotentOperation.Handler;
 
 /**
@@ -19,15 +19,27 @@ final class SingleHandler<E extends Throwable> implements BatchHandler<Object> {
 
 	private final Handler<?, E> handler;
 
+	// Null if the exception of a decline is not converted.
+	private final @Nullable ResultCodec<?> codec;
+
 	private @Nullable Throwable failure;
 
-	SingleHandler(Handler<?, E> handler) {
+	SingleHandler(Handler<?, E> handler, @Nullable ResultCodec<?> codec) {
+		this.codec = codec;
 		this.handler = handler;
 	}
 
 	@Override
 	public List<@Nullable Object> handle(List<Integer> due) throws E {
-		return Collections.singletonList(this.handler.handle());
+		try {
+			return Collections.singletonList(this.handler.handle());
+		}
+		catch (OperationDeclinedException ex) {
+			if (this.codec == null) {
+				throw ex;
+			}
+			return Collections.singletonList(Declined.of(ex, this.codec));
+		}
 	}
 
 	// Called with what the handler, or the commit of its transaction, has thrown.
@@ -37,15 +49,15 @@ final class SingleHandler<E extends Throwable> implements BatchHandler<Object> {
 		return 0;
 	}
 
-	// The result of the operation, or its exception as it was thrown: the result of a
-	// batch has the reason why the handler is blocked instead of its exception.
+	// The result of the operation, or its exception as it was thrown: the plan
+	// has the reason why the handler is blocked instead of its exception.
 	@SuppressWarnings("unchecked")
-	<T> IdempotentResult<T> resultOf(BatchResult<Object> ended) throws E {
-		IdempotentResult<Object> result = ended.results().get(0);
+	<T> IdempotentResult<T> resultOf(BatchPlan ended) throws E {
+		IdempotentResult<Object> result = ended.resultOf(0);
 		if (result != null) {
 			return Declined.resultOf(result);
 		}
-		OperationBlockedException blocked = ended.blocked().get(0);
+		OperationBlockedException blocked = ended.item(0).blockedBy();
 		if (this.failure != null && OperationBlockedException.in(this.failure) == blocked) {
 			throw (E) this.failure;
 		}

@@ -182,9 +182,8 @@ final class StoreCalls {
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {
-		List<List<T>> parts = parts(keys);
-		return (parts.size() == 1) ? action.apply(keys)
-				: parts.stream().flatMap((part) -> action.apply(part).stream()).toList();
+		return (!keys.isEmpty() && keys.size() <= MAX_KEYS) ? action.apply(keys)
+				: parts(keys).stream().flatMap((part) -> action.apply(part).stream()).toList();
 	}
 
 	private static Duration since(long start) {

@@ -387,8 +387,7 @@ final class TransactionalProtocol {
 			return false;
 		}
 		this.plan.unclaim();
-		this.plan.item(index).setClaim(new Claim.Completed(outcome));
-		this.run.markDeclined(index);
+		this.plan.item(index).setDeclined(new Claim.Completed(outcome));
 		return true;
 	}
 

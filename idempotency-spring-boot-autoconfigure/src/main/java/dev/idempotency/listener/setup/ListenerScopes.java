@@ -71,7 +71,7 @@ final class ListenerScopes extends BackgroundCheck {
 						"Rename one of them, or put @Idempotent with a 'scope' on each.");
 			}
 		}
-		this.readers.removeIf((other) -> !other.isRegistered());
+		this.readers.removeIf((other) -> other.registered.get() != other.container);
 		added.forEach((reader) -> {
 			this.readers.forEach((other) -> checkPartitions(reader, other));
 			if (!reader.partitions().isEmpty() && reader.scope.explicitName() == null) {
@@ -163,10 +163,6 @@ final class ListenerScopes extends BackgroundCheck {
 	 */
 	record Reader(String name, ListenerScope scope, MessageListenerContainer container,
 			Supplier<@Nullable MessageListenerContainer> registered) {
-
-		private boolean isRegistered() {
-			return this.registered.get() == this.container;
-		}
 
 		private @Nullable String shared(Reader other) {
 			return Stream
