@@ -16,6 +16,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
@@ -108,12 +109,13 @@ final class StoreCalls {
 		catch (IdempotencyRecordUnreadableException ex) {
 			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());
 		}
-		catch (UnexpectedRollbackException ex) {
-			// The handler has marked the transaction
-			// for rollback; the store has not failed.
-			throw ex;
-		}
 		catch (RuntimeException ex) {
+			if (ex instanceof UnexpectedRollbackException
+					&& TransactionSynchronizationManager.isActualTransactionActive()) {
+				// The handler has marked the transaction
+				// for rollback; the store has not failed.
+				throw ex;
+			}
 			if (ex instanceof IdempotencyStoreUnavailableException
 					|| (!(ex instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(ex))) {
 				outcome = StoreOutcome.UNAVAILABLE;

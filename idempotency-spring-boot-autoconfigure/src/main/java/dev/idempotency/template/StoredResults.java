@@ -169,7 +169,7 @@ final class StoredResults {
 			}
 			return bytes;
 		}
-		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+		catch (RuntimeException | Error ex) {
 			return notStored(operation, result, "it cannot be written. Make the result type serializable"
 					+ ((this.transformer != null) ? ", or correct the StoredOutcomeTransformer" : ""), ex);
 		}

@@ -9,6 +9,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 
 import org.junit.jupiter.api.AfterEach;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
@@ -96,6 +98,23 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	void completionIsRetriedWithoutTheHandlerWhenTheStoreThrowsAnError() {
 		this.store.breakOnce(StoreCall.COMPLETE);
 		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(this::run);
+		database.endLease(this.key);
+		run();
+		assertThat(this.runs).hasValue(1);
+		assertThat(state()).isEqualTo(State.COMPLETED);
+	}
+
+	// A store of an application may have transactions of its own.
+	@Test
+	@Tag("promise-2")
+	void completionIsRetriedWithoutTheHandlerWhenTheTransactionOfTheStoreIsRolledBack() {
+		AtomicBoolean first = new AtomicBoolean(true);
+		this.store.before(StoreCall.COMPLETE, (claim) -> {
+			if (first.getAndSet(false)) {
+				throw new UnexpectedRollbackException("Transaction silently rolled back");
+			}
+		});
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(this::run);
 		database.endLease(this.key);
 		run();
 		assertThat(this.runs).hasValue(1);

@@ -55,7 +55,7 @@ class StoredResultTests extends AbstractLeasedTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(classes = { NoClassDefFoundError.class, StackOverflowError.class })
+	@ValueSource(classes = { NoClassDefFoundError.class, StackOverflowError.class, OutOfMemoryError.class })
 	@Tag("promise-2")
 	void codecErrorDoesNotRepeatTheHandler(Class<? extends Error> type) {
 		IdempotentResult<String> executed = this.template.execute(this.operation, new BrokenCodec() {
