@@ -68,26 +68,6 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
-	 * Claim one key in the current transaction, see {@link #claimAllInTransaction}.
-	 * @param request the request
-	 * @param joined whether the transaction belongs to the caller of the template and
-	 * must survive a failing statement
-	 * @return the answer
-	 */
-	default Claim claimInTransaction(ClaimRequest request, boolean joined) {
-		return claimAllInTransaction(List.of(request), joined).get(0);
-	}
-
-	/**
-	 * Add the result to one record, see {@link #storeResults}.
-	 * @param claim the request that acquired the key
-	 * @param result the result
-	 */
-	default void storeResult(ClaimRequest claim, byte[] result) {
-		storeResults(List.of(new Completion(claim, result)));
-	}
-
-	/**
 	 * Check that the current transaction, in which the handler has run, can be committed.
 	 * Some databases roll back a transaction in which a statement has failed when it is
 	 * committed, and their drivers do not report it. The check costs no round trip.

@@ -100,9 +100,9 @@ final class AsyncSettlements implements AutoCloseable {
 			claim.setResult(writer.apply(result));
 			Runnable completion = () -> future.complete(new IdempotentResult<>(result, false));
 			claim.setLateObserver((settlement) -> complete((settlement == Settlement.SETTLED) ? completion
-					: () -> future.completeExceptionally(claim.lost())));
+					: () -> future.completeExceptionally(claim.lost(null))));
 			this.settlements.settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
-			OperationLostException lost = claim.isLost() ? Settlements.logged(claim.lost()) : null;
+			OperationLostException lost = claim.isLost() ? Settlements.logged(claim.lost(null)) : null;
 			complete((lost != null) ? () -> future.completeExceptionally(lost) : completion);
 		}
 		catch (OperationBlockedException ex) {

@@ -226,7 +226,7 @@ final class BatchPlan {
 	private void decide(Item item) {
 		try {
 			Claim known = item.decide();
-			if (known != null) {
+			if (known != null && item.result == null) {
 				item.result = this.stored.replay(item.operation(), known, this.codec);
 			}
 		}
@@ -307,10 +307,17 @@ final class BatchPlan {
 	// Give the items that others represent their results.
 	void end() {
 		for (Item item : this.items) {
-			if (item.original != null && item.isRepresented()) {
-				IdempotentResult<Object> result = item.original.result;
+			Item original = item.original;
+			if (item.index() == this.failedAt && item.isVersioned() && original != null && original.isBlocked()) {
+				// It was stale only if the higher version had completed.
+				this.failedAt = -1;
+				this.failure = null;
+				item.block(original.reason());
+			}
+			if (original != null && item.isRepresented()) {
+				IdempotentResult<Object> result = original.result;
 				if (item.decision == Item.Decision.SUPERSEDED
-						&& (result != null || item.original.claim() instanceof Claim.Completed)) {
+						&& (result != null || original.claim() instanceof Claim.Completed)) {
 					result = IdempotentResult.ofStale();
 				}
 				else if (result != null) {
@@ -371,8 +378,6 @@ final class BatchPlan {
 
 		// Its outcome is reported when its completion has ended.
 		private boolean reportDeferred;
-
-		private boolean declined;
 
 		Item(int index, @Nullable IdempotentOperation operation, Object lane, @Nullable Item original) {
 			this.index = index;
@@ -450,14 +455,16 @@ final class BatchPlan {
 			this.reportDeferred = true;
 		}
 
-		boolean isDeclined() {
-			return this.declined;
+		// The first delivery answers with the decline itself, whatever is stored.
+		void setDeclined(Claim.Completed stored, Object decline) {
+			this.claim = stored;
+			this.result = new IdempotentResult<>(decline, false);
 		}
 
-		// Its decline is replayed in this delivery, whose transaction was rolled back.
-		void setDeclined(Claim.Completed stored) {
-			this.claim = stored;
-			this.declined = true;
+		// A decline that is not recorded, because an item before it is not done.
+		void withdraw() {
+			this.result = null;
+			leaveOut(null);
 		}
 
 		boolean isClaimed() {

@@ -241,7 +241,8 @@ final class BatchRun {
 	// results is better than a second execution.
 	private List<@Nullable Object> checked(@Nullable List<@Nullable Object> values, List<Integer> due) {
 		if (values != null && values.size() == due.size()) {
-			return values;
+			// A list of the application may be a view, or change.
+			return isSingle() ? values : new ArrayList<>(values);
 		}
 		if (values != null) {
 			logger.error("The handler of a batch returned " + values.size() + " results for " + due.size()
@@ -295,7 +296,7 @@ final class BatchRun {
 				IdempotentResult<Object> value = this.plan.resultOf(index);
 				boolean done = ended == Outcome.PROCESSED || (ended == Outcome.LOST && items.size() > 1);
 				// The log names the operations that another owner has taken over.
-				report(index, (done && value != null) ? outcome(index, value) : ended, share);
+				report(index, (done && value != null) ? outcome(value) : ended, share);
 			}
 		};
 	}
@@ -310,7 +311,10 @@ final class BatchRun {
 		this.reported = true;
 		Duration share = share();
 		for (Item item : this.plan.items()) {
-			Outcome outcome = (error != null && isSingle()) ? Outcomes.of(error) : outcome(item);
+			Outcome ended = (error != null && isSingle()) ? null : outcome(item);
+			// The store may have thrown an Error before anything was decided.
+			Outcome outcome = (error != null && ended == null && (isSingle() || this.plan.failure() == null))
+					? Outcomes.of(error) : ended;
 			if (item.isProtected() && outcome != null && !item.isReportDeferred()) {
 				report(item.index(), outcome, share);
 			}
@@ -321,7 +325,7 @@ final class BatchRun {
 	// Report the outcome of an asynchronous operation.
 	void ended(@Nullable IdempotentResult<Object> result, @Nullable Throwable error) {
 		Outcome failed = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
-		Outcome outcome = (result != null) ? outcome(0, result) : failed;
+		Outcome outcome = (result != null) ? outcome(result) : failed;
 		report(0, this.unprotected ? Outcome.UNPROTECTED : outcome, share());
 	}
 
@@ -343,7 +347,7 @@ final class BatchRun {
 	private @Nullable Outcome outcome(Item item) {
 		IdempotentResult<Object> value = this.plan.resultOf(item.index());
 		if (value != null) {
-			return outcome(item.index(), value);
+			return outcome(value);
 		}
 		Throwable failure = this.plan.failure();
 		Throwable blocked = item.blockedBy();
@@ -356,11 +360,11 @@ final class BatchRun {
 		return (failure != null && this.plan.failedAt() < 0) ? handlerOutcome(failure) : null;
 	}
 
-	private Outcome outcome(int index, IdempotentResult<Object> value) {
+	private Outcome outcome(IdempotentResult<Object> value) {
 		if (value.stale()) {
 			return Outcome.STALE;
 		}
-		if (value.duplicate() && !this.plan.item(index).isDeclined()) {
+		if (value.duplicate()) {
 			return Outcome.DUPLICATE;
 		}
 		return this.unprotected ? Outcome.UNPROTECTED

@@ -46,8 +46,10 @@ public final class Futures {
 
 			@Override
 			public boolean cancel(boolean mayInterruptIfRunning) {
-				stage.toCompletableFuture().cancel(true);
-				return super.cancel(mayInterruptIfRunning);
+				CompletableFuture<?> cancelled = stage.toCompletableFuture();
+				cancelled.cancel(true);
+				// What has ended is still recorded, and the future has its outcome.
+				return cancelled.isCancelled() && super.cancel(mayInterruptIfRunning);
 			}
 
 		};

@@ -114,7 +114,7 @@ final class Leases implements AutoCloseable {
 		List<Settlement> answers;
 		try {
 			answers = this.calls.call(StoreCall.RENEW, claims.size() + " running handlers",
-					() -> this.engine.store().renewAll(claims));
+					() -> StoreCalls.answers(claims, this.engine.store().renewAll(claims)));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {

@@ -228,10 +228,6 @@ final class OwnedClaim {
 		this.pause = (longer.compareTo(LONGEST_PAUSE) > 0) ? LONGEST_PAUSE : longer;
 	}
 
-	OperationLostException lost() {
-		return lost(null);
-	}
-
 	OperationLostException lost(@Nullable Throwable cause) {
 		return new OperationLostException(
 				loss() + ". This execution is not recorded. If the process or the store paused "

@@ -92,7 +92,7 @@ public final class PendingCompletion {
 	public Settlement complete() {
 		try {
 			this.settlements.settle(StoreCall.COMPLETE, this, this.claims);
-			this.claims.stream().filter(OwnedClaim::isLost).forEach((claim) -> Settlements.logged(claim.lost()));
+			this.claims.stream().filter(OwnedClaim::isLost).forEach((claim) -> Settlements.logged(claim.lost(null)));
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("The completion is pending and is retried", ex);

@@ -1,10 +1,10 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -13,6 +13,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -107,7 +108,7 @@ final class Settlements implements AutoCloseable {
 		CompletionAndClaim answer;
 		try {
 			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
-					() -> this.engine.store().completeAndClaim(claim.completion(), request));
+					() -> Objects.requireNonNull(this.engine.store().completeAndClaim(claim.completion(), request)));
 		}
 		catch (OperationBlockedException | Error ex) {
 			logger.debug("A completion is repeated without the claim of " + next, ex);
@@ -185,18 +186,15 @@ final class Settlements implements AutoCloseable {
 	// Returns SETTLED or LOST for each claim.
 	private List<Settlement> sendOrRestore(StoreCall call, Object subject, List<OwnedClaim> claims) {
 		List<Settlement> answers = StoreCalls.inParts(claims,
-				(part) -> this.calls.settle(call, subject, () -> send(call, part)));
+				(part) -> this.calls.settle(call, subject, () -> StoreCalls.answers(part, send(call, part))));
 		if (!answers.contains(Settlement.FORGOTTEN)) {
 			return answers;
 		}
-		List<Settlement> resolved = new ArrayList<>(answers);
-		for (int i = 0; i < resolved.size(); i++) {
-			if (resolved.get(i) == Settlement.FORGOTTEN) {
-				// A key that is free needs no failure and no release.
-				resolved.set(i, (call == StoreCall.COMPLETE) ? restoreAndComplete(claims.get(i)) : Settlement.SETTLED);
-			}
-		}
-		return resolved;
+		// A key that is free needs no failure and no release.
+		return IntStream.range(0, answers.size())
+			.mapToObj((i) -> (answers.get(i) != Settlement.FORGOTTEN) ? answers.get(i)
+					: (call == StoreCall.COMPLETE) ? restoreAndComplete(claims.get(i)) : Settlement.SETTLED)
+			.toList();
 	}
 
 	private Settlement restoreAndComplete(OwnedClaim claim) {
@@ -204,7 +202,7 @@ final class Settlements implements AutoCloseable {
 			return Settlement.LOST;
 		}
 		Settlement settlement = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
-				() -> send(StoreCall.COMPLETE, List.of(claim)).get(0));
+				() -> Objects.requireNonNull(send(StoreCall.COMPLETE, List.of(claim)).get(0)));
 		if (settlement == Settlement.FORGOTTEN) {
 			throw new IdempotencyStoreUnavailableException(
 					"The idempotency store '" + this.calls.store() + "' has lost a claim that was just restored: "

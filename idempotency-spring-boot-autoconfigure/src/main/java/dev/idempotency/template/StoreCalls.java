@@ -175,12 +175,13 @@ final class StoreCalls {
 
 	// A store that does not answer for a key has refused the call.
 	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
-		return inParts(keys, (part) -> call(call, subject, () -> {
-			List<R> answers = action.apply(part);
-			Assert.state(answers.size() == part.size(), "The store has not answered for each key");
-			Assert.noNullElements(answers, "The store has answered null for a key");
-			return answers;
-		}));
+		return inParts(keys, (part) -> call(call, subject, () -> answers(part, action.apply(part))));
+	}
+
+	static <R> List<R> answers(List<?> keys, @Nullable List<R> answers) {
+		Assert.state(answers != null && answers.size() == keys.size(), "The store has not answered for each key");
+		Assert.noNullElements(answers, "The store has answered null for a key");
+		return answers;
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {

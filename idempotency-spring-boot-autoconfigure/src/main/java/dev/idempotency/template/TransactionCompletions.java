@@ -99,7 +99,7 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	public void beforeCommit(boolean readOnly) {
 		for (OwnedClaim claim : claims(this.pending)) {
 			if (claim.execution().ownershipLost()) {
-				throw Settlements.logged(claim.lost());
+				throw Settlements.logged(claim.lost(null));
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionStatus;
@@ -108,8 +109,10 @@ final class TransactionalProtocol {
 		}
 		while (!this.plan.due().isEmpty() && executeOnce(isProtected));
 		// The mark must not pass the items before a declined one, which run after it.
-		List<Integer> completed = this.declinedPositions.stream().filter(this.plan::isDoneInLane).toList();
-		completeWithoutEffect(completed, Map.of(), completed);
+		Map<Boolean, List<Integer>> done = this.declinedPositions.stream()
+			.collect(Collectors.partitioningBy(this.plan::isDoneInLane));
+		done.getOrDefault(false, List.of()).forEach((index) -> this.plan.item(index).withdraw());
+		completeWithoutEffect(done.getOrDefault(true, List.of()), Map.of(), done.getOrDefault(true, List.of()));
 	}
 
 	// Returns whether a further transaction is needed.
@@ -387,7 +390,7 @@ final class TransactionalProtocol {
 			return false;
 		}
 		this.plan.unclaim();
-		this.plan.item(index).setDeclined(new Claim.Completed(outcome));
+		this.plan.item(index).setDeclined(new Claim.Completed(outcome), declined);
 		return true;
 	}
 

@@ -26,6 +26,7 @@ import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
+import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.EndedTransactions;
@@ -218,9 +219,10 @@ final class Transactions {
 		}
 	}
 
-	// A transaction of the caller is left to the caller.
+	// A transaction of the caller is left to the caller, unless it may contain a claim
+	// whose handler does not run.
 	void rollbackOwn(TransactionStatus transaction, @Nullable Throwable cause) {
-		if (transaction.isNewTransaction()) {
+		if (transaction.isNewTransaction() || (cause != null && !(cause instanceof OperationInProgressException))) {
 			rollback(transaction, cause);
 		}
 	}
@@ -260,7 +262,8 @@ final class Transactions {
 		Failure failure = this.engine.results().failure(error);
 		return StoreCalls
 			.inParts(claims,
-					(part) -> this.calls.settle(StoreCall.FAIL, subject, () -> this.store.noteFailures(part, failure)))
+					(part) -> this.calls.settle(StoreCall.FAIL, subject,
+							() -> StoreCalls.answers(part, this.store.noteFailures(part, failure))))
 			.stream()
 			.allMatch(Settlement.SETTLED::equals);
 	}

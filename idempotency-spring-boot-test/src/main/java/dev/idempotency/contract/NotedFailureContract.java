@@ -97,7 +97,7 @@ interface NotedFailureContract extends TransactionContract {
 		commit(() -> {
 			store().insert(inserted);
 			store().insertAll(List.of(batched));
-			return store().claimInTransaction(retried, false);
+			return store().claimAllInTransaction(List.of(retried), false).get(0);
 		});
 		List<ClaimRequest> own = List.of(inserted, batched, retried);
 		store().undoAll(own, List.of());
@@ -139,8 +139,8 @@ interface NotedFailureContract extends TransactionContract {
 	default void repeatedClaimInATransactionKeepsItsFenceAndItsAttempt(boolean joined) {
 		ClaimRequest own = Requests.request(Requests.newKey());
 		note(own.key());
-		Claim claim = commit(() -> store().claimInTransaction(own, joined));
-		assertThat(commit(() -> store().claimInTransaction(own, joined))).isEqualTo(claim);
+		Claim claim = commit(() -> store().claimAllInTransaction(List.of(own), joined).get(0));
+		assertThat(commit(() -> store().claimAllInTransaction(List.of(own), joined).get(0))).isEqualTo(claim);
 		assertThat(commit(() -> store().claimAllInTransaction(List.of(own), joined))).containsExactly(claim);
 	}
 

@@ -14,6 +14,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore.Completion;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -86,7 +87,8 @@ interface TransactionClaimContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
 		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
-		assertThat(commit(() -> store().claimInTransaction(other, joined))).isEqualTo(new Claim.Mismatch());
+		assertThat(commit(() -> store().claimAllInTransaction(List.of(other), joined).get(0)))
+			.isEqualTo(new Claim.Mismatch());
 	}
 
 	@ParameterizedTest
@@ -96,7 +98,8 @@ interface TransactionClaimContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
 		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
-		assertThat(commit(() -> store().claimInTransaction(other, joined))).isInstanceOf(Claim.Acquired.class);
+		assertThat(commit(() -> store().claimAllInTransaction(List.of(other), joined).get(0)))
+			.isInstanceOf(Claim.Acquired.class);
 		assertThat(store().claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
 			.isInstanceOf(Claim.Completed.class);
 		assertThat(store().claim(Requests.request(key, "a", Requests.LEASE, Requests.RETENTION)))
@@ -122,7 +125,7 @@ interface TransactionClaimContract extends TransactionContract {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		commit(() -> {
 			store().insert(owner);
-			store().storeResult(owner, new byte[] { 5 });
+			store().storeResults(List.of(new Completion(owner, new byte[] { 5 })));
 			return null;
 		});
 		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
@@ -136,7 +139,7 @@ interface TransactionClaimContract extends TransactionContract {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		rollBack(() -> {
 			store().insert(owner);
-			store().storeResult(owner, new byte[] { 5 });
+			store().storeResults(List.of(new Completion(owner, new byte[] { 5 })));
 		});
 		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Acquired.class);
 	}
@@ -157,14 +160,14 @@ interface TransactionClaimContract extends TransactionContract {
 					store().storeResults(List.of(Batch.completion(other), Batch.completion(owner)));
 				}
 				else {
-					store().storeResult(owner, new byte[] { 5 });
+					store().storeResults(List.of(new Completion(owner, new byte[] { 5 })));
 				}
 			});
 		});
 	}
 
 	private Claim claim(IdempotencyKey key, boolean joined) {
-		return store().claimInTransaction(Requests.request(key), joined);
+		return store().claimAllInTransaction(List.of(Requests.request(key)), joined).get(0);
 	}
 
 }

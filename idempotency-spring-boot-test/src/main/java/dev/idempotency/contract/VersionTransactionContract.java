@@ -19,6 +19,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,9 +31,9 @@ interface VersionTransactionContract extends TransactionContract {
 
 	private Claim apply(IdempotencyKey key, long version) {
 		ClaimRequest request = Requests.version(key, version);
-		Claim claim = store().claimInTransaction(request, false);
+		Claim claim = store().claimAllInTransaction(List.of(request), false).get(0);
 		if (claim instanceof Claim.Acquired) {
-			store().storeResult(request, new byte[] { (byte) version });
+			store().storeResults(List.of(new Completion(request, new byte[] { (byte) version })));
 		}
 		return claim;
 	}
@@ -103,7 +104,7 @@ interface VersionTransactionContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> apply(key, 5));
 		ClaimRequest own = Requests.version(key, 7);
-		commit(() -> store().claimInTransaction(own, false));
+		commit(() -> store().claimAllInTransaction(List.of(own), false).get(0));
 		store().undoAll(List.of(own), List.of());
 		assertThat(commit(() -> apply(key, 5))).isEqualTo(new Claim.Stale(6));
 		assertThat(commit(() -> apply(key, 7))).isEqualTo(new Claim.Acquired(3, 1));
@@ -186,7 +187,7 @@ interface VersionTransactionContract extends TransactionContract {
 				boolean rolledBack = random.nextInt(4) == 0;
 				Crowd.answer(() -> unlessRolledBack(() -> {
 					ClaimRequest request = Requests.version(key, requested);
-					Claim claim = store().claimInTransaction(request, false);
+					Claim claim = store().claimAllInTransaction(List.of(request), false).get(0);
 					if (claim instanceof Claim.Acquired) {
 						assertThat(requested).isGreaterThan(committed.get());
 						if (rolledBack) {

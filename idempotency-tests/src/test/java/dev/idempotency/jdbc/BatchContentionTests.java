@@ -191,7 +191,7 @@ class BatchContentionTests {
 		database.endLease(this.held.key());
 		List<Completion> completions = this.requests.stream().map((owner) -> new Completion(owner, null)).toList();
 		transactions.executeWithoutResult((status) -> {
-			store.claimInTransaction(TestDatabase.request(this.held.key()), false);
+			store.claimAllInTransaction(List.of(TestDatabase.request(this.held.key())), false).get(0);
 			assertThat(CompletableFuture.supplyAsync(() -> store.completeAll(completions)))
 				.failsWithin(5, TimeUnit.SECONDS)
 				.withThrowableThat()

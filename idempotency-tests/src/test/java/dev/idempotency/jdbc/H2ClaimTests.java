@@ -98,8 +98,9 @@ class H2ClaimTests {
 		this.transactions.executeWithoutResult((status) -> {
 			this.jdbc.queryForObject("SELECT CURRENT_TIMESTAMP", Object.class);
 			await().pollInSameThread()
-				.until(() -> this.database.store().claimInTransaction(TestDatabase.request(this.key), true),
-						new Claim.Acquired(2, 2)::equals);
+				.until(() -> this.database.store()
+					.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true)
+					.get(0), new Claim.Acquired(2, 2)::equals);
 		});
 	}
 
@@ -123,7 +124,7 @@ class H2ClaimTests {
 			this.database.endRetention(expired);
 		});
 		this.transactions.executeWithoutResult((status) -> {
-			this.database.store().claimInTransaction(TestDatabase.request(inUse), false);
+			this.database.store().claimAllInTransaction(List.of(TestDatabase.request(inUse)), false).get(0);
 			assertThat(this.database.store().deleteExpired(1, Duration.ZERO)).isOne();
 			assertThat(this.database.store().deleteExpired(10, Duration.ZERO)).isOne();
 		});

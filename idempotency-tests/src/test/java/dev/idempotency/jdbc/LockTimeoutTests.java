@@ -50,8 +50,9 @@ class LockTimeoutTests {
 
 	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> callsInTransaction() {
 		return Stream.of(Named.of("insert", JdbcIdempotencyStore::insert),
-				Named.of("claim", (store, request) -> store.claimInTransaction(request, false)),
-				Named.of("joined claim", (store, request) -> store.claimInTransaction(request, true)));
+				Named.of("claim", (store, request) -> store.claimAllInTransaction(List.of(request), false).get(0)),
+				Named.of("joined claim",
+						(store, request) -> store.claimAllInTransaction(List.of(request), true).get(0)));
 	}
 
 	@ParameterizedTest

@@ -300,7 +300,7 @@ class MySqlStoreTests {
 				.as("the snapshot")
 				.isEmpty();
 			assertThat(this.store.insert(TestDatabase.request(this.key))).isEmpty();
-			assertThat(this.store.claimInTransaction(TestDatabase.request(this.key), joined))
+			assertThat(this.store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), joined).get(0))
 				.satisfies(MySqlStoreTests::isReplayed);
 			List<Claim> claims = this.store.claimAllInTransaction(batch, joined);
 			assertThat(claims.get(0)).satisfies(MySqlStoreTests::isReplayed);
@@ -325,13 +325,14 @@ class MySqlStoreTests {
 				handler.update("INSERT INTO effect VALUES (1, 1)");
 				handler.queryForList("SELECT id FROM " + TestDatabase.TABLE);
 				elsewhere(() -> assertThat(this.store.claim(other)).isInstanceOf(Claim.Acquired.class));
-				errors.add(catchThrowable(() -> strictStore.claimInTransaction(TestDatabase.request(this.key), true)));
+				errors.add(catchThrowable(
+						() -> strictStore.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0)));
 			}));
 		assertThat(errors).singleElement().isInstanceOf(OperationInProgressException.class);
 		assertThat(this.jdbc.queryForList("SELECT id FROM effect")).isEmpty();
-		repeatable.executeWithoutResult(
-				(status) -> assertThat(strictStore.claimInTransaction(TestDatabase.request(this.key), true))
-					.isInstanceOf(Claim.InProgress.class));
+		repeatable.executeWithoutResult((status) -> assertThat(
+				strictStore.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0))
+			.isInstanceOf(Claim.InProgress.class));
 	}
 
 	@Test
@@ -377,8 +378,9 @@ class MySqlStoreTests {
 				long start = System.nanoTime();
 				transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
 					this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
-					assertThatExceptionOfType(OperationInProgressException.class)
-						.isThrownBy(() -> this.store.claimInTransaction(TestDatabase.request(this.key), true));
+					assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(
+							() -> this.store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true)
+								.get(0));
 				});
 				assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(400),
 						Duration.ofSeconds(5));
@@ -397,7 +399,7 @@ class MySqlStoreTests {
 				this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
 				CompletableFuture<Void> heavier = heavierTransaction();
 				try {
-					this.store.claimInTransaction(TestDatabase.request(this.key), true);
+					this.store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0);
 				}
 				catch (OperationInProgressException ex) {
 					refused.set(ex);
@@ -483,7 +485,7 @@ class MySqlStoreTests {
 	}
 
 	private void nestedOperation() {
-		assertThat(this.store.claimInTransaction(TestDatabase.request(TestDatabase.newKey()), true))
+		assertThat(this.store.claimAllInTransaction(List.of(TestDatabase.request(TestDatabase.newKey())), true).get(0))
 			.isInstanceOf(Claim.Acquired.class);
 		this.store.requireCommittable();
 	}
@@ -576,8 +578,8 @@ class MySqlStoreTests {
 			assertThat(this.store.insert(TestDatabase.request(this.key))).isPresent();
 			Long id = this.jdbc.queryForObject("SELECT CONNECTION_ID()", Long.class);
 			elsewhere(() -> this.jdbc.execute("KILL CONNECTION " + id));
-			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> this.store.storeResult(TestDatabase.request(this.key), new byte[1]));
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> this.store
+				.storeResults(List.of(new Completion(TestDatabase.request(this.key), new byte[1]))));
 			throw new IllegalStateException("killed");
 		}));
 		Optional<Claim.Acquired> next = transactions(TransactionDefinition.ISOLATION_DEFAULT)

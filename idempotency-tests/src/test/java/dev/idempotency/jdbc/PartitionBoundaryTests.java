@@ -133,7 +133,7 @@ class PartitionBoundaryTests {
 		ClaimRequest request = TestDatabase.request(key);
 		transactions.executeWithoutResult((status) -> {
 			boolean acquired = insert ? store.insert(request).isPresent()
-					: store.claimInTransaction(request, false) instanceof Claim.Acquired;
+					: store.claimAllInTransaction(List.of(request), false).get(0) instanceof Claim.Acquired;
 			if (acquired) {
 				effect(key);
 				pause(random);

@@ -81,7 +81,9 @@ class PartitionClaimTests {
 			.isOne();
 		transactions.executeWithoutResult((status) -> {
 			assertThat(count(() -> store.insert(TestDatabase.request(TestDatabase.newKey())))).isOne();
-			assertThat(count(() -> store.claimInTransaction(TestDatabase.request(TestDatabase.newKey()), false)))
+			assertThat(
+					count(() -> store.claimAllInTransaction(List.of(TestDatabase.request(TestDatabase.newKey())), false)
+						.get(0)))
 				.isOne();
 		});
 	}
@@ -140,7 +142,7 @@ class PartitionClaimTests {
 			new TransactionTemplate(new JdbcTransactionManager(session)).executeWithoutResult((status) -> {
 				own.insert(TestDatabase.request(TestDatabase.newKey()));
 				own.insert(this.request);
-				own.claimInTransaction(this.request, true);
+				own.claimAllInTransaction(List.of(this.request), true).get(0);
 				own.claimAllInTransaction(this.requests, false);
 				assertThat(lockTimeout(session)).isEqualTo("7s");
 			});

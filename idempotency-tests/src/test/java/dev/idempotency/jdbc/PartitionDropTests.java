@@ -131,7 +131,7 @@ class PartitionDropTests {
 		expire(key, "1 min");
 		this.database.nextPartition();
 		CompletableFuture<String> drop = this.transactions.execute((status) -> {
-			assertThat(this.store.claimInTransaction(TestDatabase.request(key), false))
+			assertThat(this.store.claimAllInTransaction(List.of(TestDatabase.request(key)), false).get(0))
 				.isEqualTo(new Claim.Acquired(2, 1));
 			CompletableFuture<String> waiting = CompletableFuture.supplyAsync(() -> patient().drop());
 			await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(2)).until(this::sessionWaits);

@@ -117,7 +117,7 @@ class RenewAllTests {
 	void otherKeysAreRenewedWhileOneIsBeingTakenOver() {
 		assumeThat(this.database.pool().getJdbcUrl()).contains("postgresql");
 		new TransactionTemplate(new JdbcTransactionManager(this.database.pool())).executeWithoutResult((status) -> {
-			this.database.store().claimInTransaction(TestDatabase.request(this.second.key()), false);
+			this.database.store().claimAllInTransaction(List.of(TestDatabase.request(this.second.key())), false).get(0);
 			Instant before = this.database.record(this.first.key()).claimedUntil();
 			assertThat(CompletableFuture.supplyAsync(() -> this.store.renewAll(List.of(this.first, this.second))))
 				.failsWithin(5, TimeUnit.SECONDS)

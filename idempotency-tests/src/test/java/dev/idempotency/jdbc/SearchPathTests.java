@@ -87,7 +87,7 @@ class SearchPathTests {
 
 	private Claim inTransaction(JdbcIdempotencyStore store) {
 		return new TransactionTemplate(new JdbcTransactionManager(this.dataSource))
-			.execute((status) -> store.claimInTransaction(TestDatabase.request(this.key), true));
+			.execute((status) -> store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0));
 	}
 
 	@Test

@@ -1,5 +1,6 @@
 package dev.idempotency.jdbc;
 
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -49,7 +50,7 @@ class TransactionClaimTests {
 	}
 
 	private Claim claim(boolean joined) {
-		return store.claimInTransaction(TestDatabase.request(this.key), joined);
+		return store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), joined).get(0);
 	}
 
 	@Test
@@ -58,7 +59,7 @@ class TransactionClaimTests {
 		IdempotencyKey other = TestDatabase.newKey();
 		whileInserted(() -> transactions.executeWithoutResult((status) -> {
 			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> claim(true));
-			store.claimInTransaction(TestDatabase.request(other), true);
+			store.claimAllInTransaction(List.of(TestDatabase.request(other)), true).get(0);
 		}));
 		assertThat(store.find(other)).isPresent();
 	}

@@ -14,6 +14,7 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -64,8 +65,9 @@ class StoreDefaultsTests {
 		byte[] result = "result".getBytes(StandardCharsets.UTF_8);
 		this.transaction.executeWithoutResult((status) -> {
 			assertThat(this.store.insert(this.first)).contains(new Claim.Acquired(1, 1));
-			assertThat(this.store.claimInTransaction(this.second, false)).isEqualTo(new Claim.Acquired(1, 1));
-			this.store.storeResult(this.first, result);
+			assertThat(this.store.claimAllInTransaction(List.of(this.second), false).get(0))
+				.isEqualTo(new Claim.Acquired(1, 1));
+			this.store.storeResults(List.of(new Completion(this.first, result)));
 			this.store.requireCommittable();
 		});
 		assertThat(this.store.claim(TestDatabase.request(this.first.key())))
