@@ -28,6 +28,7 @@ import org.springframework.kafka.config.ConcurrentKafkaListenerContainerFactory;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 import org.springframework.test.util.AopTestUtils;
 import org.springframework.util.backoff.FixedBackOff;
 
@@ -115,6 +116,20 @@ class BatchWaitingTests {
 		assertThat(listeners.recovered).isFalse();
 	}
 
+	// No record of the second partition reaches the method.
+	@ParameterizedTest
+	@ValueSource(strings = { "leased", "transactional", "redis" })
+	void partitionOfFilteredRecordsIsCommittedWhileAnotherPartitionIsBlocked(String mode) {
+		BatchApp app = this.apps.get(mode);
+		ClaimRequest other = app.hold("dropping", "b", Duration.ofMinutes(5));
+		app.send("dropping", "b", "f f", "y f");
+		app.start("dropping");
+		await().untilAsserted(() -> assertThat(app.lag("dropping")).isOne());
+		app.store().release(other);
+		app.awaitDone("dropping");
+		assertThat(app.listeners(Listeners.class).batches("dropping").list()).containsExactly("y", "b");
+	}
+
 	@Test
 	void partitionIsResumedAsSoonAsTheKeyIsFree() {
 		BatchApp app = this.apps.get("leased");
@@ -169,6 +184,17 @@ class BatchWaitingTests {
 		@KafkaListener(id = "${prefix}-plain", topics = "${prefix}-plain", batch = "true")
 		void plain(List<String> values) {
 			batches("plain").add(values);
+		}
+
+		@Idempotent(scope = "${prefix}-dropping")
+		@KafkaListener(id = "${prefix}-dropping", topics = "${prefix}-dropping", batch = "true", filter = "dropping")
+		void dropping(List<String> letters) {
+			batches("dropping").add(letters);
+		}
+
+		@Bean
+		static RecordFilterStrategy<Object, Object> dropping() {
+			return (record) -> record.value().equals("f");
 		}
 
 		@Idempotent(scope = "${prefix}-released")

@@ -344,6 +344,111 @@ class UnacknowledgedRecordTests {
 		assertThat(listeners.runs("batch-originals")).containsExactlyInAnyOrder("a", "b");
 	}
 
+	// Which of the records of c is the copy depends on the order of the partitions.
+	@Test
+	@Tag("promise-8")
+	void copyInABatchIsCommittedWithItsOriginalWhileAnotherPartitionIsBlocked() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		ClaimRequest other = app.hold("held", "x", Duration.ofMinutes(5));
+		app.send("held-copy", "c", "c", "x");
+		app.start("held-copy");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("held c"));
+		app.awaitBlocked("held-copy");
+		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("held", "c")).contains(Outcome.DUPLICATE));
+		awaitState(app, "held", "c", State.IN_PROGRESS);
+		app.stop("held-copy");
+		assertThat(app.lag("held-copy")).isEqualTo(3);
+		app.store().release(other);
+	}
+
+	@Test
+	@Tag("promise-8")
+	void copyIsCommittedWithTheOriginalOfAnEarlierBatchWhileAnotherPartitionIsBlocked() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("held", "d");
+		app.start("held");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("held d"));
+		awaitState(app, "held", "d", State.IN_PROGRESS);
+		ClaimRequest other = app.hold("held", "y", Duration.ofMinutes(5));
+		app.send("held-later", "d", "y");
+		app.start("held-later");
+		app.awaitBlocked("held-later");
+		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("held", "d")).contains(Outcome.DUPLICATE));
+		app.stop("held-later");
+		assertThat(app.lag("held-later")).isEqualTo(2);
+		app.start("held-later");
+		listeners.acknowledgments.get("held d").acknowledge();
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag("held-later")).isOne());
+		assertThat(listeners.runs("held")).containsOnlyOnce("d");
+		app.store().release(other);
+	}
+
+	@Test
+	@Tag("promise-8")
+	void duplicateBehindAnUnacknowledgedRecordIsAcknowledgedWithItAlthoughAnotherPartitionIsBlocked() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.complete("held", "k", null);
+		ClaimRequest other = app.hold("held", "z", Duration.ofMinutes(5));
+		app.send("held-duplicate", "e k", "z");
+		app.start("held-duplicate");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("held e"));
+		app.awaitBlocked("held-duplicate");
+		awaitState(app, "held", "e", State.IN_PROGRESS);
+		assertThat(app.lag("held-duplicate")).isEqualTo(3);
+		listeners.acknowledgments.get("held e").acknowledge();
+		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag("held-duplicate")).isOne());
+		assertThat(listeners.runs("held")).containsOnlyOnce("e");
+		app.store().release(other);
+	}
+
+	// Most of the copies are delivered before the record that fails.
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	@Tag("promise-8")
+	void copiesBeforeTheFailedRecordOfABatchAreCommittedWithTheirOriginal(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("held-original", "g");
+		app.start("held-original");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("held g"));
+		awaitState(app, "held", "g", State.IN_PROGRESS);
+		app.send("held-failing", "g", "g", "g", "g", "g", "f");
+		app.start("held-failing");
+		await().atMost(PATIENCE).until(() -> listeners.recovered.contains(app.name("held-failing")));
+		app.stop("held-failing");
+		assertThat(app.lag("held-failing")).isEqualTo(5);
+		app.start("held-failing");
+		listeners.acknowledgments.get("held g").acknowledge();
+		app.awaitDone("held-failing");
+		assertThat(listeners.runs("held")).containsOnlyOnce("g").contains("f");
+	}
+
+	// The first nack is at the record behind the copies, unless it is delivered first.
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	@Tag("promise-8")
+	void copiesBeforeANackAreCommittedWithTheirOriginal(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("held-nacked", "h");
+		app.start("held-nacked");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("held h"));
+		awaitState(app, "held", "h", State.IN_PROGRESS);
+		app.send("held-nacking", "h", "h", "h", "h", "h", "n");
+		app.start("held-nacking");
+		await().atMost(PATIENCE).until(() -> listeners.runs("held").stream().filter("n"::equals).count() == 2);
+		app.stop("held-nacking");
+		assertThat(app.lag("held-nacking")).isEqualTo(6);
+		listeners.acknowledging = true;
+		app.start("held-nacking");
+		listeners.acknowledgments.get("held h").acknowledge();
+		app.awaitDone("held-nacking");
+		assertThat(listeners.runs("held")).containsOnlyOnce("h");
+	}
+
 	// The error handler retries f once, and then recovers it.
 	@ParameterizedTest
 	@ValueSource(strings = { "manual failing", "manual_immediate failing", "manual batch-failing",
@@ -503,6 +608,8 @@ class UnacknowledgedRecordTests {
 
 		volatile boolean free;
 
+		volatile boolean acknowledging;
+
 		Listeners(JdbcTemplate jdbc) {
 			this.jdbc = jdbc;
 			jdbc.execute("CREATE TABLE IF NOT EXISTS effect (number serial, name text, value text)");
@@ -639,6 +746,28 @@ class UnacknowledgedRecordTests {
 		@KafkaListener(id = "${prefix}-batch-held", topics = "${prefix}-batch-held", batch = "true")
 		void batchHeld(List<String> values, Acknowledgment acknowledgment) {
 			later("batch-held", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-held")
+		@KafkaListener(id = "${prefix}-held", topics = "${prefix}-held", batch = "true")
+		@KafkaListener(id = "${prefix}-held-copy", topics = "${prefix}-held-copy", batch = "true")
+		@KafkaListener(id = "${prefix}-held-later", topics = "${prefix}-held-later", batch = "true")
+		@KafkaListener(id = "${prefix}-held-duplicate", topics = "${prefix}-held-duplicate", batch = "true")
+		@KafkaListener(id = "${prefix}-held-original", topics = "${prefix}-held-original", batch = "true")
+		@KafkaListener(id = "${prefix}-held-failing", topics = "${prefix}-held-failing", batch = "true")
+		@KafkaListener(id = "${prefix}-held-nacked", topics = "${prefix}-held-nacked", batch = "true")
+		@KafkaListener(id = "${prefix}-held-nacking", topics = "${prefix}-held-nacking", batch = "true")
+		void held(List<String> values, Acknowledgment acknowledgment) {
+			later("held", values, acknowledgment);
+			if (values.contains("f")) {
+				throw new BatchListenerFailedException("fails", 0);
+			}
+			if (values.contains("n") && this.acknowledging) {
+				acknowledgment.acknowledge();
+			}
+			else if (values.contains("n")) {
+				acknowledgment.nack(0, Duration.ZERO);
+			}
 		}
 
 		@Idempotent(scope = "${prefix}-batch-nested")

@@ -2,9 +2,12 @@ package dev.idempotency.listener.delivery;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -47,8 +50,10 @@ public final class ContainerAcknowledgments {
 	// Contains only partitions with an unacknowledged record.
 	private final Map<TopicPartition, TreeMap<Long, UnacknowledgedRecord>> unacknowledged = new ConcurrentHashMap<>();
 
-	// The unacknowledged records of all containers of the application.
-	private final Map<IdempotencyKey, UnacknowledgedRecord> originals;
+	// The unacknowledged records of all containers of the application. One in the
+	// partition of a record that is delivered has a lower offset, because begin releases
+	// the others.
+	final Map<IdempotencyKey, UnacknowledgedRecord> originals;
 
 	private volatile List<QueuedAcknowledgment> queue = List.of();
 
@@ -81,17 +86,10 @@ public final class ContainerAcknowledgments {
 		});
 	}
 
-	// Look up the unacknowledged record of an operation in all containers. An
-	// original in the same partition has a lower offset, because begin releases
-	// the others.
-	@Nullable UnacknowledgedRecord original(IdempotencyKey key) {
-		return this.originals.get(key);
-	}
-
-	// Return whether a commit of the offsets of records would pass an
-	// unacknowledged record.
-	boolean isBehindUnacknowledged(Collection<? extends ConsumerRecord<?, ?>> records) {
-		return !this.unacknowledged.isEmpty() && locked(() -> !upTo(last(records)).isEmpty());
+	// A commit of the offset of a record that is delivered would pass the unacknowledged
+	// records of its partition, because begin releases those behind it.
+	Set<TopicPartition> unacknowledgedPartitions() {
+		return new HashSet<>(this.unacknowledged.keySet());
 	}
 
 	// Complete records and the unacknowledged records before them, because their
@@ -144,30 +142,23 @@ public final class ContainerAcknowledgments {
 				records.values().removeIf(this::removeIfCompleted);
 				return records.isEmpty();
 			});
-			if (!this.queue.isEmpty()) {
-				passOn();
-			}
+			passOn();
 			return null;
 		});
 	}
 
 	// Release the unacknowledged records of revoked partitions.
 	void retain(Collection<TopicPartition> assigned) {
-		List.copyOf(this.unacknowledged.keySet()).forEach((partition) -> {
-			if (!assigned.contains(partition)) {
-				releaseFrom(partition, 0);
-			}
-		});
+		Set<TopicPartition> revoked = unacknowledgedPartitions();
+		revoked.removeAll(assigned);
+		revoked.forEach((partition) -> releaseFrom(partition, 0));
 	}
 
 	// The template retries the completion of an acknowledged record.
 	private void releaseFrom(TopicPartition partition, long offset) {
 		locked(() -> {
 			this.queue = this.queue.stream().filter((one) -> one.last.getOrDefault(partition, -1L) < offset).toList();
-			TreeMap<Long, UnacknowledgedRecord> records = this.unacknowledged.get(partition);
-			if (records == null) {
-				return null;
-			}
+			TreeMap<Long, UnacknowledgedRecord> records = this.unacknowledged.getOrDefault(partition, new TreeMap<>());
 			Map<Long, UnacknowledgedRecord> behind = records.tailMap(offset, true);
 			List<UnacknowledgedRecord> released = List.copyOf(behind.values());
 			behind.clear();
@@ -236,11 +227,8 @@ public final class ContainerAcknowledgments {
 	private void enqueue(QueuedAcknowledgment acknowledgment) {
 		locked(() -> {
 			List<QueuedAcknowledgment> more = new ArrayList<>(this.queue);
-			int position = more.size();
-			while (position > 0 && more.get(position - 1).delivery > acknowledgment.delivery) {
-				position--;
-			}
-			more.add(position, acknowledgment);
+			more.add(acknowledgment);
+			more.sort(Comparator.comparingLong(QueuedAcknowledgment::delivery));
 			this.queue = more;
 			return null;
 		});

@@ -3,11 +3,11 @@ package dev.idempotency.listener.delivery;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.IntFunction;
 
@@ -138,12 +138,11 @@ public final class Delivery {
 	// own transaction to rollback-only, and reset the mark.
 	public static boolean takeRollbackOnly() {
 		Delivery delivery = CURRENT.get();
-		if (delivery == null) {
-			return false;
+		if (delivery != null && delivery.rollbackOnly) {
+			delivery.rollbackOnly = false;
+			return true;
 		}
-		boolean taken = delivery.rollbackOnly;
-		delivery.rollbackOnly = false;
-		return taken;
+		return false;
 	}
 
 	public void setRollbackOnly(boolean rollbackOnly) {
@@ -180,18 +179,19 @@ public final class Delivery {
 		this.listeners.blockedRecords.blocked(record(), operation, reason, settings);
 	}
 
-	public void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> reasons,
+	// Block the first blocked record of each partition.
+	public void block(RuntimeException reason, SortedMap<Integer, OperationBlockedException> first,
 			IntFunction<@Nullable IdempotencyKey> keys, ListenerSettings settings) {
 		block(reason);
-		Map<TopicPartition, Map.Entry<Integer, OperationBlockedException>> first = new HashMap<>();
-		reasons.entrySet()
-			.forEach(
-					(blocked) -> first.putIfAbsent(Coordinates.partition(this.records.get(blocked.getKey())), blocked));
-		this.listeners.blockedRecords.passed(
-				this.records.stream().filter((record) -> !first.containsKey(Coordinates.partition(record))).toList());
-		first.values()
-			.forEach((blocked) -> this.listeners.blockedRecords.blocked(this.records.get(blocked.getKey()),
-					keys.apply(blocked.getKey()), blocked.getValue(), settings));
+		List<TopicPartition> partitions = first.keySet()
+			.stream()
+			.map(this.records::get)
+			.map(Coordinates::partition)
+			.toList();
+		this.listeners.blockedRecords
+			.passed(this.records.stream().filter((one) -> !partitions.contains(Coordinates.partition(one))).toList());
+		first.forEach((index, why) -> this.listeners.blockedRecords.blocked(this.records.get(index), keys.apply(index),
+				why, settings));
 	}
 
 	// A retry around the method calls it again in the same delivery.
@@ -242,13 +242,10 @@ public final class Delivery {
 
 	public void completed(boolean duplicate) {
 		end();
-		if (this.delegate == null) {
-			return;
-		}
-		if (this.acknowledged) {
+		if (this.delegate != null && this.acknowledged) {
 			passOn(this.delegate);
 		}
-		else if (duplicate) {
+		else if (this.delegate != null && duplicate) {
 			this.acknowledgments.acknowledgeDuplicates(this.delivered, this.number, this.originals,
 					this.delegate.isOutOfOrderCommit(), this.delegate::acknowledge);
 		}
@@ -314,8 +311,8 @@ public final class Delivery {
 		return this.delegate != null && !this.acknowledged;
 	}
 
-	public boolean isBehindUnacknowledged(List<? extends ConsumerRecord<?, ?>> covered) {
-		return this.acknowledgments.isBehindUnacknowledged(covered);
+	public Set<TopicPartition> unacknowledgedPartitions() {
+		return this.acknowledgments.unacknowledgedPartitions();
 	}
 
 	public void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {
@@ -330,7 +327,7 @@ public final class Delivery {
 	// Look up the pending completion of an unacknowledged record with the same
 	// operation. This record would have its claim, and could block its acknowledgment.
 	public Claim.@Nullable Completed original(IdempotentOperation operation) {
-		UnacknowledgedRecord original = this.acknowledgments.original(operation.key());
+		UnacknowledgedRecord original = this.acknowledgments.originals.get(operation.key());
 		Claim.Completed known = (original != null) ? original.pending.find(operation) : null;
 		if (known != null) {
 			List<UnacknowledgedRecord> more = new ArrayList<>(this.originals);

@@ -15,6 +15,7 @@ import org.springframework.aop.support.AopUtils;
 
 import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.listener.error.RecordOutcomes;
+import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.key.ListenerScope;
 
 /**
@@ -61,7 +62,7 @@ public final class ProtectedListeners implements RecordOutcomes {
 
 	@Override
 	public boolean isBehindUnacknowledged(ConsumerRecord<?, ?> record) {
-		return this.acknowledgments.isBehindUnacknowledged(List.of(record));
+		return this.acknowledgments.unacknowledgedPartitions().contains(Coordinates.partition(record));
 	}
 
 	public AsyncRetries asyncRetries() {

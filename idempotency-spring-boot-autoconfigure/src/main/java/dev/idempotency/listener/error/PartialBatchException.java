@@ -5,7 +5,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.function.IntPredicate;
 
 import org.apache.kafka.clients.consumer.Consumer;
@@ -21,41 +20,40 @@ import dev.idempotency.listener.key.Coordinates;
 
 /**
  * Reports a batch that was processed in part, because records of it are blocked. In each
- * partition, all records before the first unprocessed one are processed.
+ * partition, all records before the first one that is redelivered are processed.
  */
 @SuppressWarnings("serial")
 public final class PartialBatchException extends RuntimeException {
 
-	// The first unprocessed record of each partition.
+	// The first record of each partition that is redelivered.
 	private final transient Map<TopicPartition, Long> unprocessed = new HashMap<>();
 
-	private final transient Map<TopicPartition, BlockedRecord> blocked = new LinkedHashMap<>();
+	private final transient Map<ConsumerRecord<?, ?>, OperationBlockedException> blocked = new LinkedHashMap<>();
 
-	private final transient Set<TopicPartition> committable;
+	private final transient Map<TopicPartition, Long> held;
 
 	/**
 	 * Create the exception of a batch.
 	 * @param cause the reason of the first blocked record
 	 * @param records the records of the batch
 	 * @param processed whether the record at an index is processed
-	 * @param blocked the reasons of the blocked records by their index
-	 * @param committable the partitions whose offsets of processed records may be
-	 * committed
+	 * @param blocked the reason of the first blocked record of each partition by its
+	 * index
+	 * @param held the partitions whose offsets must not be committed, each with the
+	 * offset from which on its records are redelivered, although they are processed
 	 */
 	public PartialBatchException(OperationBlockedException cause, List<? extends ConsumerRecord<?, ?>> records,
-			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, Set<TopicPartition> committable) {
+			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, Map<TopicPartition, Long> held) {
 		super(cause.getMessage(), cause, false, false);
-		this.committable = committable;
+		this.held = held;
+		this.unprocessed.putAll(held);
 		for (int i = 0; i < records.size(); i++) {
 			ConsumerRecord<?, ?> record = records.get(i);
 			if (!processed.test(i)) {
-				this.unprocessed.putIfAbsent(Coordinates.partition(record), record.offset());
+				this.unprocessed.merge(Coordinates.partition(record), record.offset(), Math::min);
 			}
 		}
-		blocked.forEach((index, reason) -> {
-			ConsumerRecord<?, ?> record = records.get(index);
-			this.blocked.putIfAbsent(Coordinates.partition(record), new BlockedRecord(record, reason));
-		});
+		blocked.forEach((index, reason) -> this.blocked.put(records.get(index), reason));
 	}
 
 	static @Nullable PartialBatchException in(@Nullable Throwable error) {
@@ -67,7 +65,7 @@ public final class PartialBatchException extends RuntimeException {
 		Map<TopicPartition, Long> next = new HashMap<>();
 		for (ConsumerRecord<?, ?> record : batch) {
 			TopicPartition partition = Coordinates.partition(record);
-			if (this.committable.contains(partition) && isProcessed(record)) {
+			if (!this.held.containsKey(partition) && isProcessed(record)) {
 				next.put(partition, record.offset() + 1);
 			}
 		}
@@ -86,11 +84,7 @@ public final class PartialBatchException extends RuntimeException {
 	}
 
 	void pause(PartitionPauses pauses, MessageListenerContainer container, Consumer<?, ?> consumer) {
-		this.blocked.values().forEach((one) -> pauses.pause(container, consumer, one.record(), one.reason()));
-	}
-
-	private record BlockedRecord(ConsumerRecord<?, ?> record, OperationBlockedException reason) {
-
+		this.blocked.forEach((record, reason) -> pauses.pause(container, consumer, record, reason));
 	}
 
 }

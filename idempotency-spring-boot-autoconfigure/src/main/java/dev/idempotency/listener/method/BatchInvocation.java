@@ -45,6 +45,7 @@ import dev.idempotency.template.BatchHandler;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.NackedException;
 import dev.idempotency.template.PendingCompletion;
 
@@ -219,13 +220,13 @@ final class BatchInvocation implements BatchHandler<Object> {
 		}
 		if (failure instanceof NackedException) {
 			this.delivery.end();
-			if (BlockedRecordHandling.isRetrying()) {
-				throw nackedInRetry(result);
+			if (BlockedRecordHandling.isRetrying() || isBehindCopies(result)) {
+				throw endedAsBlocked(result);
 			}
 			this.delivery.nack(result.failedAt(), this.nackSleep);
 		}
 		else if (failure != null) {
-			throw failed(failure, result.failedAt(), transactional);
+			throw isBehindCopies(result) ? endedAsBlocked(result) : failed(failure, result.failedAt(), transactional);
 		}
 		else if (rejection != null) {
 			throw failed(rejection, result.results().size(), transactional);
@@ -240,31 +241,41 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return this.returned;
 	}
 
-	private RuntimeException nackedInRetry(BatchResult<Object> result) {
+	// The container commits the offsets before a record that fails or is negatively
+	// acknowledged. Copies in other partitions whose originals are not acknowledged are
+	// redelivered without it first.
+	private boolean isBehindCopies(BatchResult<Object> result) {
+		return held(result, result.failedAt(), Set.of()).keySet()
+			.stream()
+			.anyMatch((other) -> !other.equals(Coordinates.partition(this.delivery.records().get(result.failedAt()))));
+	}
+
+	private RuntimeException endedAsBlocked(BatchResult<Object> result) {
 		int index = result.failedAt();
 		this.delivery.complete(this.delivery.records().subList(0, index));
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		blocked.put(index, new OperationInProgressException(
-				"The redelivery of record " + index + " of a batch was requested with nack()", this.nackSleep));
-		return partial(new BatchResult<>(result.results(), blocked, -1, null));
+				"Record " + index + " of a batch failed, or its redelivery was requested with nack()", this.nackSleep));
+		return partial(new BatchResult<>(result.results(), blocked, -1, result.failure()));
 	}
 
 	private RuntimeException partial(BatchResult<Object> result) {
-		Set<TopicPartition> committable = committable(result);
 		if (this.acknowledgment != null) {
 			this.acknowledgment.partiallyCompleted();
 		}
+		Set<TopicPartition> partitions = new HashSet<>();
+		SortedMap<Integer, OperationBlockedException> first = new TreeMap<>(result.blocked());
+		first.keySet().removeIf((index) -> !partitions.add(Coordinates.partition(this.delivery.records().get(index))));
 		RuntimeException partial = new PartialBatchException(result.blocked().values().iterator().next(),
-				this.delivery.records(),
-				(index) -> index < result.results().size() && result.results().get(index) != null, result.blocked(),
-				committable);
+				this.delivery.records(), (index) -> isProcessed(result, index), first,
+				held(result, result.results().size(), waiting(result)));
 		Throwable failure = result.failure();
 		if (failure != null && !(failure instanceof NackedException)) {
 			logger
 				.warn("A batch failed while other records of it are blocked. Its unprocessed records are redelivered: "
 						+ partial.getMessage(), failure);
 		}
-		this.delivery.block(partial, result.blocked(), this::key, this.listener.settings());
+		this.delivery.block(partial, first, this::key, this.listener.settings());
 		return partial;
 	}
 
@@ -273,26 +284,48 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return (operation != null) ? operation.key() : null;
 	}
 
+	private static boolean isProcessed(BatchResult<Object> result, int index) {
+		return index < result.results().size() && result.results().get(index) != null;
+	}
+
 	// A partition in which the method has received records waits for the acknowledgment.
-	private Set<TopicPartition> committable(BatchResult<Object> result) {
+	private Set<TopicPartition> waiting(BatchResult<Object> result) {
+		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
 		boolean acknowledged = this.acknowledgment != null && this.acknowledgment.isAcknowledged();
-		Set<TopicPartition> waiting = new HashSet<>();
-		Map<TopicPartition, List<ConsumerRecord<?, ?>>> processed = new HashMap<>();
-		for (int i = 0; i < result.results().size(); i++) {
-			ConsumerRecord<?, ?> record = this.delivery.records().get(i);
-			if (result.results().get(i) != null) {
-				processed.computeIfAbsent(Coordinates.partition(record), (any) -> new ArrayList<>()).add(record);
-			}
-			if (!acknowledged && this.acknowledgment != null && hasReturned(i)) {
-				waiting.add(Coordinates.partition(record));
-			}
-		}
 		if (acknowledged) {
-			this.delivery.complete(processed.values().stream().flatMap(List::stream).toList());
+			IntStream processed = IntStream.range(0, records.size()).filter((index) -> isProcessed(result, index));
+			this.delivery.complete(processed.mapToObj(records::get).toList());
 		}
-		processed.keySet().removeAll(waiting);
-		processed.values().removeIf(this.delivery::isBehindUnacknowledged);
-		return processed.keySet();
+		Set<TopicPartition> waiting = this.delivery.unacknowledgedPartitions();
+		if (this.acknowledgment != null && !acknowledged) {
+			this.handled.stream().forEach((index) -> waiting.add(Coordinates.partition(records.get(index))));
+		}
+		return waiting;
+	}
+
+	// Return the partitions whose offsets must not be committed yet, each with the offset
+	// from which on its records are redelivered. These are duplicates at its end, which
+	// wait for the acknowledgment of an earlier record of the partition, or of the record
+	// of which they are copies. They are acknowledged with it when they are delivered
+	// without the other records.
+	private Map<TopicPartition, Long> held(BatchResult<Object> result, int end, Set<TopicPartition> waiting) {
+		Map<TopicPartition, Long> held = new HashMap<>();
+		waiting.forEach((partition) -> held.put(partition, Long.MAX_VALUE));
+		Set<TopicPartition> run = new HashSet<>();
+		for (int i = end - 1; i >= 0; i--) {
+			ConsumerRecord<?, ?> record = this.delivery.records().get(i);
+			TopicPartition partition = Coordinates.partition(record);
+			IdempotentOperation operation = this.items.get(i).operation();
+			IdempotentResult<Object> one = result.results().get(i);
+			if (one != null && !one.duplicate()) {
+				run.add(partition);
+			}
+			else if (one != null
+					&& (waiting.contains(partition) || (operation != null && known(i, operation) != null))) {
+				held.merge(partition, run.contains(partition) ? Long.MAX_VALUE : record.offset(), Math::min);
+			}
+		}
+		return held;
 	}
 
 	private Throwable failed(Throwable failure, int index, boolean transactional) {
