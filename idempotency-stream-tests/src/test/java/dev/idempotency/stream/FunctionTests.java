@@ -111,6 +111,8 @@ class FunctionTests {
 	@ValueSource(strings = { "consume", "once" })
 	void blockedRecordIsNeitherRetriedNorDeadLettered(String function) {
 		String id = id();
+		// The claim expires, so the consumer must have joined its group.
+		awaitRead(function);
 		app.claim("test/" + function, id);
 		StreamApp.send(function, id, json(id));
 		await().until(() -> app.bean(Events.class).blockedKeys.contains(id));

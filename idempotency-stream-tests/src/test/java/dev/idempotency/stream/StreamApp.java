@@ -114,7 +114,7 @@ final class StreamApp implements AutoCloseable {
 	 */
 	void claim(String scope, String key) {
 		bean(IdempotencyStore.class).claim(new ClaimRequest(IdempotencyKey.of(scope, key), UUID.randomUUID(), null,
-				Duration.ofSeconds(2), Duration.ofDays(1)));
+				Duration.ofSeconds(4), Duration.ofDays(1)));
 	}
 
 	static void send(String topic, String key, String value) {
