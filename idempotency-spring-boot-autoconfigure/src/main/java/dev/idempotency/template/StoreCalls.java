@@ -180,7 +180,7 @@ final class StoreCalls {
 
 	static <R> List<R> answers(List<?> keys, @Nullable List<R> answers) {
 		Assert.state(answers != null && answers.size() == keys.size(), "The store has not answered for each key");
-		Assert.noNullElements(answers, "The store has answered null for a key");
+		answers.forEach((answer) -> Assert.state(answer != null, "The store has answered null for a key"));
 		return answers;
 	}
 

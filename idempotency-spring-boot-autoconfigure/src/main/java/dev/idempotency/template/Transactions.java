@@ -26,7 +26,6 @@ import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.EndedTransactions;
@@ -220,9 +219,11 @@ final class Transactions {
 	}
 
 	// A transaction of the caller is left to the caller, unless it may contain a claim
-	// whose handler does not run.
+	// whose handler does not run: a claim that fails is undone by its savepoint, but not
+	// one that succeeds before an Error, or without an answer for its key.
 	void rollbackOwn(TransactionStatus transaction, @Nullable Throwable cause) {
-		if (transaction.isNewTransaction() || (cause != null && !(cause instanceof OperationInProgressException))) {
+		Throwable answer = (cause != null) ? cause.getCause() : null;
+		if (transaction.isNewTransaction() || cause instanceof Error || answer instanceof IllegalStateException) {
 			rollback(transaction, cause);
 		}
 	}

@@ -110,6 +110,13 @@ class UnusualEndTests {
 		this.jdbc.update("INSERT INTO effect VALUES (?)", this.effect);
 	}
 
+	IdempotentResult<String> pay(IdempotencyTemplate payments, IdempotentOperation operation) {
+		return payments.execute(operation, new TextCodec(), () -> {
+			insert();
+			return "done";
+		});
+	}
+
 	int effects() {
 		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Integer.class, this.effect);
 	}
@@ -342,6 +349,8 @@ class UnusualEndTests {
 		// Nothing has completed, so nothing is stale.
 		assertThat(result.failure()).isNull();
 		assertThat(this.observer.outcomes()).doesNotContain(Outcome.STALE);
+		assertThat(pay(this.template, TestDatabase.operation(this.key, mode, 2, StalePolicy.REJECT)).duplicate())
+			.isFalse();
 	}
 
 	@ParameterizedTest
@@ -361,18 +370,11 @@ class UnusualEndTests {
 					return method.invoke(database.store(), arguments);
 				});
 		IdempotencyTemplate template = template(store, null);
-		Throwable thrown = catchThrowable(
-				() -> template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
-					insert();
-					return "done";
-				}));
+		Throwable thrown = catchThrowable(() -> pay(template, TestDatabase.operation(this.key, Mode.LEASED)));
 		template.settle();
 		// As if no retry had helped before the end of the lease.
 		database.endLease(this.key);
-		catchThrowable(() -> template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
-			insert();
-			return "done";
-		}));
+		catchThrowable(() -> pay(template, TestDatabase.operation(this.key, Mode.LEASED)));
 		assertThat(effects()).isOne();
 		assertThat(thrown).isInstanceOf(IdempotencyStoreRefusedException.class);
 	}
@@ -525,53 +527,20 @@ class UnusualEndTests {
 		IdempotentOperation next = TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED);
 		ClaimAhead ahead = template.claimAhead(() -> next);
 		ahead.begin();
-		Throwable thrown = catchThrowable(() -> template.execute(TestDatabase.operation(this.key, Mode.LEASED),
-				new TextCodec(), TransactionBoundary.DEFAULT, ahead, () -> {
+		catchThrowable(() -> template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(),
+				TransactionBoundary.DEFAULT, ahead, () -> {
 					insert();
 					return "done";
 				}));
 		ahead.release();
 		template.settle();
 		database.endLease(this.key);
-		catchThrowable(() -> template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
-			insert();
-			return "done";
-		}));
+		catchThrowable(() -> pay(template, TestDatabase.operation(this.key, Mode.LEASED)));
 		assertThat(effects()).isOne();
 	}
 
-	@Test
-	@Tag("promise-9")
-	void lowerVersionRunsWhenTheHigherOneIsGivenUp() {
-		List<BatchItem> items = List.of(
-				new BatchItem(TestDatabase.operation(this.key, Mode.TRANSACTIONAL, 4, StalePolicy.SKIP), 0),
-				new BatchItem(TestDatabase.operation(this.key, Mode.TRANSACTIONAL, 2, StalePolicy.REJECT), 1));
-		IdempotencyTemplate template = template();
-		BatchHandler<String> handler = new BatchHandler<>() {
-
-			@Override
-			public List<@Nullable String> handle(List<Integer> due) {
-				if (due.contains(0)) {
-					throw new OperationInProgressException("another operation", Duration.ofSeconds(1));
-				}
-				insert();
-				return List.of("two");
-			}
-
-			@Override
-			public int failedAt(Throwable error) {
-				return 0;
-			}
-
-		};
-		BatchResult<String> result = template.executeAll(items, new TextCodec(), handler);
-		template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL, 2, StalePolicy.REJECT), new TextCodec(),
-				() -> "two");
-		assertThat(this.observer.outcomes()).doesNotContain(Outcome.STALE);
-	}
-
 	@ParameterizedTest
-	@ValueSource(strings = { "observer", "short" })
+	@ValueSource(strings = { "observer", "short", "element" })
 	@Tag("promise-1")
 	void operationThatDidNotRunIsNotCompletedByTheCommitOfItsCaller(String kind) {
 		AtomicBoolean first = new AtomicBoolean(true);
@@ -588,26 +557,20 @@ class UnusualEndTests {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { TransactionalIdempotencyStore.class }, (proxy, method, arguments) -> {
 					Object answer = method.invoke(database.store(), arguments);
-					return (method.getName().equals("claimAllInTransaction") && kind.equals("short")
-							&& first.getAndSet(false)) ? List.of() : answer;
+					boolean answered = !method.getName().equals("claimAllInTransaction") || kind.equals("observer")
+							|| !first.getAndSet(false);
+					return answered ? answer
+							: kind.equals("short") ? List.of() : Collections.singletonList((Object) null);
 				});
 		this.template = new IdempotencyTemplate(store,
 				new Settings(null, this.manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE,
 						new Observers(List.of(this.observer), List.of(broken)), List.of(), DataSize.ofKilobytes(1),
 						null, OperationSpec.Defaults.STANDARD));
 		AtomicReference<Throwable> thrown = new AtomicReference<>();
-		catchThrowable(
-				() -> this.transactions.executeWithoutResult((status) -> thrown.set(catchThrowable(() -> this.template
-					.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), new TextCodec(), () -> {
-						insert();
-						return "done";
-					})))));
+		catchThrowable(() -> this.transactions.executeWithoutResult((status) -> thrown
+			.set(catchThrowable(() -> pay(this.template, TestDatabase.operation(this.key, Mode.TRANSACTIONAL))))));
 		this.template.settle();
-		IdempotentResult<String> second = this.template.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL),
-				new TextCodec(), () -> {
-					insert();
-					return "done";
-				});
+		IdempotentResult<String> second = pay(this.template, TestDatabase.operation(this.key, Mode.TRANSACTIONAL));
 		assertThat(effects()).as("after the second delivery, duplicate " + second.duplicate()).isOne();
 	}
 

@@ -26,6 +26,7 @@ import org.springframework.aop.ProxyMethodInvocation;
 import org.springframework.kafka.KafkaException;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.kafka.support.KafkaUtils;
 import org.springframework.util.Assert;
 
 import dev.idempotency.ExceptionCauses;
@@ -254,8 +255,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 		int index = result.failedAt();
 		this.delivery.complete(this.delivery.records().subList(0, index));
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
-		blocked.put(index, new OperationInProgressException(
-				"Record " + index + " of a batch failed, or its redelivery was requested with nack()", this.nackSleep));
+		String reason = KafkaUtils.format(this.delivery.records().get(index)) + " failed, or nack() was called";
+		blocked.put(index, new OperationInProgressException(reason, this.nackSleep));
 		return partial(new BatchResult<>(result.results(), blocked, -1, result.failure()));
 	}
 
@@ -271,9 +272,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 				held(result, result.results().size(), waiting(result)));
 		Throwable failure = result.failure();
 		if (failure != null && !(failure instanceof NackedException)) {
-			logger
-				.warn("A batch failed while other records of it are blocked. Its unprocessed records are redelivered: "
-						+ partial.getMessage(), failure);
+			logger.warn("A batch failed while records of it are blocked or unacknowledged: " + partial.getMessage(),
+					failure);
 		}
 		this.delivery.block(partial, first, this::key, this.listener.settings());
 		return partial;
