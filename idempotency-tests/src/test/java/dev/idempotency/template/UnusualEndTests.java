@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.dao.DataAccessResourceFailureException;
+import org.springframework.dao.QueryTimeoutException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -537,6 +538,23 @@ class UnusualEndTests {
 		database.endLease(this.key);
 		catchThrowable(() -> pay(template, TestDatabase.operation(this.key, Mode.LEASED)));
 		assertThat(effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-11")
+	void unprotectedOperationIsCommittedWithItsCallerAfterAClaimThatTimedOut() {
+		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { TransactionalIdempotencyStore.class }, (proxy, method, arguments) -> {
+					if (method.getName().equals("claimAllInTransaction")) {
+						throw new QueryTimeoutException("undone by its savepoint");
+					}
+					return method.invoke(database.store(), arguments);
+				});
+		this.template = new IdempotencyTemplate(store, new Settings(this.manager, true, this.observer.observers()));
+		this.transactions
+			.executeWithoutResult((status) -> pay(this.template, TestDatabase.operation(this.key, Mode.TRANSACTIONAL)));
+		assertThat(effects()).isOne();
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNPROTECTED);
 	}
 
 	@ParameterizedTest
