@@ -7,10 +7,12 @@ import java.time.Duration;
 
 import javax.sql.DataSource;
 
+import com.zaxxer.hikari.HikariDataSource;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
+import org.springframework.util.ClassUtils;
 
 import dev.idempotency.outbox.OutboxLoop;
 
@@ -27,6 +29,10 @@ final class OutboxNotifications extends OutboxLoop {
 	private static final Duration SLICE = Duration.ofMillis(500);
 
 	private static final Duration RETRY = Duration.ofSeconds(5);
+
+	private static final Duration NEVER = Duration.ofDays(1);
+
+	private static final boolean HIKARI = ClassUtils.isPresent("com.zaxxer.hikari.HikariDataSource", null);
 
 	private static final int CHECK_EVERY = 60;
 
@@ -49,8 +55,17 @@ final class OutboxNotifications extends OutboxLoop {
 
 	@Override
 	protected Duration step() {
-		try (Connection connection = this.dataSource.getConnection()) {
-			listen(connection);
+		try {
+			// A connection that is kept would be missing to the application.
+			if (HIKARI && this.dataSource.isWrapperFor(HikariDataSource.class)
+					&& this.dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize() == 1) {
+				logger.info("The relay of the outbox '" + this.table + "' does not receive notifications of other "
+						+ "instances, because its pool has only one connection. It finds their messages by polling");
+				return NEVER;
+			}
+			try (Connection connection = this.dataSource.getConnection()) {
+				listen(connection);
+			}
 			this.warned = false;
 			return Duration.ZERO;
 		}

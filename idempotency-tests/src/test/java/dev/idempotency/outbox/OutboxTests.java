@@ -87,6 +87,25 @@ class OutboxTests {
 		return new String(record.headers().lastHeader(name).value(), StandardCharsets.UTF_8);
 	}
 
+	// One that waits for notifications would keep the connection.
+	@Test
+	@Tag("promise-12")
+	void relayLeavesTheConnectionOfAPoolOfOneToTheApplication() {
+		String url = Servers.newDatabase();
+		OutboxApp.start((app) -> app.database(url)).close();
+		String topic = Servers.unique("one-connection");
+		Servers.addTopics(1, topic);
+		try (OutboxApp app = OutboxApp.start((one) -> one.database(url)
+			.with("idempotency.jdbc.schema", "validate")
+			.with("spring.datasource.hikari.maximum-pool-size", 1)
+			.with("spring.datasource.hikari.connection-timeout", 5000))) {
+			app.send(topic, "key", "first");
+			Awaitility.await().until(() -> Kafka.read(topic).size() == 1);
+			app.send(topic, "key", "second");
+			Awaitility.await().until(() -> Kafka.read(topic).size() == 2);
+		}
+	}
+
 	@Test
 	void committedMessageIsPublished() {
 		transactions.executeWithoutResult((status) -> outbox.send(this.topic, "account-1", Map.of("amount", 7)));
