@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.UUID;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 
 import org.springframework.util.Assert;
@@ -27,13 +28,10 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 	@Override
 	public List<Long> raiseAll(List<OffsetMark> marks, boolean joined) {
 		Work<List<Long>> raise = (connection) -> raise(connection, marks);
-		return marks.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout, joined
-				? (connection) -> this.claims.inSavepoint(connection, raise, (previous) -> isRaised(previous, marks))
-				: raise);
-	}
-
-	private static boolean isRaised(List<Long> previous, List<OffsetMark> marks) {
-		return IntStream.range(0, marks.size()).anyMatch((i) -> previous.get(i) < marks.get(i).offset());
+		Predicate<List<Long>> raised = (previous) -> IntStream.range(0, marks.size())
+			.anyMatch((i) -> previous.get(i) < marks.get(i).offset());
+		return marks.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
+				joined ? (connection) -> this.claims.inSavepoint(connection, raise, raised) : raise);
 	}
 
 	private List<Long> raise(Connection connection, List<OffsetMark> marks) throws SQLException {

@@ -74,7 +74,8 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 
 	private List<Long> raiseAll(BatchRun run, List<Integer> items, Collection<Partition> partitions, boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
-		return this.calls.call(StoreCall.CLAIM, run.subject(items), () -> requireSupported().raiseAll(highest, joined));
+		return this.calls.call(StoreCall.CLAIM, run.subject(items),
+				() -> StoreCalls.answers(highest, requireSupported().raiseAll(highest, joined)));
 	}
 
 	// Raise the marks one by one, because a concurrent transaction holds one of

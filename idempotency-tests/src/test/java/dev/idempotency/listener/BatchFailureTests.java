@@ -5,10 +5,12 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -16,6 +18,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.Bean;
@@ -26,6 +29,7 @@ import org.springframework.kafka.core.KafkaTemplate;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.DeadLetterPublishingRecoverer;
 import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
@@ -119,20 +123,20 @@ class BatchFailureTests {
 		app.listeners(Listeners.class).broken = true;
 	}
 
+	// The commit of the recovered record fails while the group is rebalancing.
 	@ParameterizedTest
-	@ValueSource(strings = { "leased", "transactional", "redis" })
+	@CsvSource({ "leased, rejecting", "transactional, rejecting", "redis, rejecting", "leased, rebalancing" })
 	@Tag("promise-9")
 	@Tag("promise-10")
-	void rejectedRecordIsRecoveredAtOnceAndAlone(String mode) {
+	void rejectedRecordIsRecoveredAtOnceAndAlone(String mode, String name) {
 		BatchApp app = this.apps.get(mode);
-		Servers.addTopics(1, app.name("rejecting") + "-dlt");
-		app.send("rejecting", "a - b c");
-		app.start("rejecting");
-		app.awaitDone("rejecting");
-		assertThat(app.listeners(Listeners.class).batches.get("rejecting").list()).containsExactly("a", "b c");
-		await().untilAsserted(
-				() -> assertThat(Kafka.read(app.name("rejecting") + "-dlt")).extracting(ConsumerRecord::value)
-					.containsExactly("-"));
+		Servers.addTopics(1, app.name(name) + "-dlt");
+		app.send(name, "a - b c");
+		app.start(name);
+		app.awaitDone(name);
+		assertThat(app.listeners(Listeners.class).batches.get(name).list()).containsExactly("a", "b c");
+		await().untilAsserted(() -> assertThat(Kafka.read(app.name(name) + "-dlt")).extracting(ConsumerRecord::value)
+			.containsExactly("-"));
 	}
 
 	@Configuration(proxyBeanMethods = false)
@@ -202,10 +206,28 @@ class BatchFailureTests {
 			add("rejecting", values);
 		}
 
+		@Idempotent(scope = "${prefix}-rebalancing", onMissingKey = MissingKeyPolicy.REJECT)
+		@KafkaListener(id = "${prefix}-rebalancing", topics = "${prefix}-rebalancing", batch = "true")
+		void rebalancing(List<String> values) {
+			add("rebalancing", values);
+		}
+
 		@Bean
 		static DefaultErrorHandler errorHandler(KafkaTemplate<?, ?> kafka) {
 			return new DefaultErrorHandler(new DeadLetterPublishingRecoverer(kafka,
-					(record, ex) -> new TopicPartition(record.topic() + "-dlt", 0)), new FixedBackOff(0, 2));
+					(record, ex) -> new TopicPartition(record.topic() + "-dlt", 0)), new FixedBackOff(0, 2)) {
+
+				// As the commit of the recovered record would do.
+				@Override
+				public void handleBatch(Exception thrownException, ConsumerRecords<?, ?> data, Consumer<?, ?> consumer,
+						MessageListenerContainer container, Runnable invokeListener) {
+					super.handleBatch(thrownException, data, consumer, container, invokeListener);
+					if (data.partitions().iterator().next().topic().endsWith("-rebalancing")) {
+						throw new RebalanceInProgressException();
+					}
+				}
+
+			};
 		}
 
 	}

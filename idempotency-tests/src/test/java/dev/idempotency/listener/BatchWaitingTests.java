@@ -4,7 +4,9 @@ import java.time.Duration;
 import java.util.AbstractList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
@@ -29,10 +31,12 @@ import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaListenerErrorHandler;
 import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
+import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.test.util.AopTestUtils;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.store.ClaimRequest;
 
@@ -128,6 +132,30 @@ class BatchWaitingTests {
 		app.store().release(other);
 		app.awaitDone("dropping");
 		assertThat(app.listeners(Listeners.class).batches("dropping").list()).containsExactly("y", "b");
+	}
+
+	// The record without a key has no completion that is pending.
+	@Test
+	void filteredRecordBesideABlockedOneDoesNotCommitAnUnacknowledgedRecord() {
+		// Records that are sent together are polled together.
+		try (BatchApp app = new BatchApp(Unacknowledging.class, "leased", "spring.kafka.listener.ack-mode=manual",
+				"spring.kafka.consumer.fetch-min-size=1MB",
+				"spring.kafka.consumer.properties.fetch.max.wait.ms=1000")) {
+			Unacknowledging listener = app.listeners(Unacknowledging.class);
+			ClaimRequest other = app.hold("late", "b", Duration.ofMinutes(5));
+			app.send("late", "-", "a");
+			app.start("late");
+			await().until(() -> listener.letters.size() == 2);
+			app.sendMore("late", "f", "b");
+			app.awaitBlocked("late");
+			app.stop("late");
+			assertThat(app.lag("late")).isEqualTo(4);
+			app.store().release(other);
+			listener.acknowledging = true;
+			app.start("late");
+			app.awaitDone("late");
+			assertThat(listener.letters).containsExactlyInAnyOrder("-", "a", "-", "a", "b");
+		}
 	}
 
 	@Test
@@ -226,6 +254,28 @@ class BatchWaitingTests {
 			if (this.failed.compareAndSet(false, true)) {
 				throw new IllegalStateException("once");
 			}
+		}
+
+	}
+
+	static class Unacknowledging {
+
+		private final Queue<String> letters = new ConcurrentLinkedQueue<>();
+
+		private volatile boolean acknowledging;
+
+		@Idempotent(scope = "${prefix}-late", onMissingKey = MissingKeyPolicy.PROCESS)
+		@KafkaListener(id = "${prefix}-late", topics = "${prefix}-late", batch = "true", filter = "dropping")
+		void late(List<String> values, Acknowledgment acknowledgment) {
+			this.letters.addAll(values);
+			if (this.acknowledging) {
+				acknowledgment.acknowledge();
+			}
+		}
+
+		@Bean
+		static RecordFilterStrategy<Object, Object> dropping() {
+			return Listeners.dropping();
 		}
 
 	}

@@ -73,6 +73,8 @@ class UnacknowledgedRecordTests {
 		this.apps.put("async", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=manual",
 				"spring.kafka.listener.async-acks=true"));
 		this.apps.put("outage", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=manual"));
+		this.apps.put("idle", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=manual",
+				"spring.kafka.listener.idle-between-polls=1500ms"));
 		this.apps.put("transactional",
 				new BatchApp(Listeners.class, "transactional", "spring.kafka.listener.ack-mode=manual"));
 	}
@@ -406,7 +408,7 @@ class UnacknowledgedRecordTests {
 
 	// Most of the copies are delivered before the record that fails.
 	@ParameterizedTest
-	@ValueSource(strings = { "manual", "manual_immediate" })
+	@ValueSource(strings = { "manual", "manual_immediate", "idle" })
 	@Tag("promise-8")
 	void copiesBeforeTheFailedRecordOfABatchAreCommittedWithTheirOriginal(String ack) {
 		BatchApp app = this.apps.get(ack);

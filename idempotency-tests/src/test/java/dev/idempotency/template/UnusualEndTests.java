@@ -6,6 +6,7 @@ import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -42,6 +43,7 @@ import dev.idempotency.StalePolicy;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
@@ -116,6 +118,23 @@ class UnusualEndTests {
 			insert();
 			return "done";
 		});
+	}
+
+	IdempotentOperation positioned(UUID topic, int index) {
+		OffsetPosition position = new OffsetPosition(this.effect, 0, 5 + index, new OffsetPosition.TopicIdentity() {
+
+			@Override
+			public UUID get() {
+				return topic;
+			}
+
+			@Override
+			public void confirm() {
+			}
+
+		});
+		return new IdempotentOperation(IdempotencyKey.of("scope", this.effect + index), "payments", "o" + index,
+				Mode.TRANSACTIONAL, null, Duration.ofMinutes(1), Duration.ofHours(1), position, null);
 	}
 
 	int effects() {
@@ -400,20 +419,7 @@ class UnusualEndTests {
 		UUID id = UUID.randomUUID();
 		List<BatchItem> items = new ArrayList<>();
 		for (int i = 0; i < 2; i++) {
-			OffsetPosition position = new OffsetPosition(this.effect, 0, 5 + i, new OffsetPosition.TopicIdentity() {
-
-				@Override
-				public UUID get() {
-					return id;
-				}
-
-				@Override
-				public void confirm() {
-				}
-
-			});
-			items.add(new BatchItem(new IdempotentOperation(IdempotencyKey.of("scope", this.effect + i), "payments",
-					"o" + i, Mode.TRANSACTIONAL, null, Duration.ofMinutes(1), Duration.ofHours(1), position, null), 0));
+			items.add(new BatchItem(positioned(id, i), 0));
 		}
 		AtomicInteger runs = new AtomicInteger();
 		AtomicInteger declines = new AtomicInteger();
@@ -555,6 +561,32 @@ class UnusualEndTests {
 			.executeWithoutResult((status) -> pay(this.template, TestDatabase.operation(this.key, Mode.TRANSACTIONAL)));
 		assertThat(effects()).isOne();
 		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNPROTECTED);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-1")
+	void offsetIsNotMarkedByTheCommitOfItsCallerWithoutAnAnswer(boolean element) {
+		OffsetMarks marks = database.store().offsetMarks().orElseThrow();
+		AtomicBoolean first = new AtomicBoolean(true);
+		OffsetMarks silent = (OffsetMarks) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { OffsetMarks.class }, (proxy, method, arguments) -> {
+					Object answer = method.invoke(marks, arguments);
+					return (!method.getName().equals("raiseAll") || !first.getAndSet(false)) ? answer
+							: element ? Collections.singletonList((Object) null) : List.of();
+				});
+		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { TransactionalIdempotencyStore.class },
+				(proxy, method, arguments) -> method.getName().equals("offsetMarks") ? Optional.of(silent)
+						: method.invoke(database.store(), arguments));
+		this.template = template(store, null);
+		IdempotentOperation operation = positioned(UUID.randomUUID(), 0);
+		AtomicReference<Throwable> thrown = new AtomicReference<>();
+		catchThrowable(() -> this.transactions
+			.executeWithoutResult((status) -> thrown.set(catchThrowable(() -> pay(this.template, operation)))));
+		pay(this.template, operation);
+		assertThat(effects()).isOne();
+		assertThat(thrown.get()).isInstanceOf(IdempotencyStoreRefusedException.class);
 	}
 
 	@ParameterizedTest

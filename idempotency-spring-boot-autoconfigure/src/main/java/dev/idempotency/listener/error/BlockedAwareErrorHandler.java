@@ -13,6 +13,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.KafkaException.Level;
 import org.springframework.kafka.listener.BatchListenerFailedException;
@@ -218,7 +219,11 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		}
 		BatchListenerFailedException failed = ExceptionCauses.find(BatchListenerFailedException.class, thrownException);
 		ConsumerRecord<?, ?> record = (failed != null) ? failed.getRecord() : null;
-		if (failed != null && record != null && contains(data, record)
+		// The application may name a record of another batch.
+		if (failed != null && record != null
+				&& data.records(Coordinates.partition(record))
+					.stream()
+					.anyMatch((one) -> Coordinates.isSame(one, record))
 				&& (failed instanceof RejectedRecordException || this.outcomes.isBehindUnacknowledged(record))) {
 			handleAlone(record, failed, thrownException, data, consumer, container, handler);
 			return ConsumerRecords.empty();
@@ -234,11 +239,6 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		catch (BatchSignal ex) {
 			return handle(ex.error, data, consumer, container, invokeListener, handler);
 		}
-	}
-
-	// The application may name a record of another batch.
-	private static boolean contains(ConsumerRecords<?, ?> data, ConsumerRecord<?, ?> record) {
-		return data.records(Coordinates.partition(record)).stream().anyMatch((one) -> Coordinates.isSame(one, record));
 	}
 
 	// The delegate receives the record alone: it may ignore which record of a batch was
@@ -267,6 +267,11 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			if (!kept.isEmpty()) {
 				throw failed;
 			}
+			this.outcomes.recovered(record);
+		}
+		catch (RebalanceInProgressException ex) {
+			// Thrown by the commit of the recovered record. The next one commits its
+			// offset.
 			this.outcomes.recovered(record);
 		}
 		catch (RuntimeException ex) {

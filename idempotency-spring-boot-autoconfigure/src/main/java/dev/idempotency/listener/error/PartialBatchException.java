@@ -25,12 +25,15 @@ import dev.idempotency.listener.key.Coordinates;
 @SuppressWarnings("serial")
 public final class PartialBatchException extends RuntimeException {
 
-	// The first record of each partition that is redelivered.
+	// The first offset of each partition that is redelivered, behind the last one if none
+	// is. Partitions of which a filter has removed all records are missing.
 	private final transient Map<TopicPartition, Long> unprocessed = new HashMap<>();
 
 	private final transient Map<ConsumerRecord<?, ?>, OperationBlockedException> blocked = new LinkedHashMap<>();
 
 	private final transient Map<TopicPartition, Long> held;
+
+	private final boolean filtered;
 
 	/**
 	 * Create the exception of a batch.
@@ -41,17 +44,19 @@ public final class PartialBatchException extends RuntimeException {
 	 * index
 	 * @param held the partitions whose offsets must not be committed, each with the
 	 * offset from which on its records are redelivered, although they are processed
+	 * @param filtered whether the offsets of partitions may be committed of which a
+	 * filter has removed all records
 	 */
 	public PartialBatchException(OperationBlockedException cause, List<? extends ConsumerRecord<?, ?>> records,
-			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, Map<TopicPartition, Long> held) {
+			IntPredicate processed, Map<Integer, OperationBlockedException> blocked, Map<TopicPartition, Long> held,
+			boolean filtered) {
 		super(cause.getMessage(), cause, false, false);
 		this.held = held;
-		this.unprocessed.putAll(held);
+		this.filtered = filtered;
 		for (int i = 0; i < records.size(); i++) {
-			ConsumerRecord<?, ?> record = records.get(i);
-			if (!processed.test(i)) {
-				this.unprocessed.merge(Coordinates.partition(record), record.offset(), Math::min);
-			}
+			TopicPartition partition = Coordinates.partition(records.get(i));
+			this.unprocessed.merge(partition, processed.test(i) ? Long.MAX_VALUE : records.get(i).offset(), Math::min);
+			this.unprocessed.merge(partition, held.getOrDefault(partition, Long.MAX_VALUE), Math::min);
 		}
 		blocked.forEach((index, reason) -> this.blocked.put(records.get(index), reason));
 	}
@@ -80,7 +85,8 @@ public final class PartialBatchException extends RuntimeException {
 	}
 
 	private boolean isProcessed(ConsumerRecord<?, ?> record) {
-		return record.offset() < this.unprocessed.getOrDefault(Coordinates.partition(record), Long.MAX_VALUE);
+		Long end = this.unprocessed.get(Coordinates.partition(record));
+		return (end != null) ? record.offset() < end : this.filtered;
 	}
 
 	void pause(PartitionPauses pauses, MessageListenerContainer container, Consumer<?, ?> consumer) {

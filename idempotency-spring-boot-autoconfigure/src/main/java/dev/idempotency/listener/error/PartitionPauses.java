@@ -82,8 +82,11 @@ final class PartitionPauses {
 			// Wakes the consumer.
 			owner.resumePartition(NONE);
 		};
+		// The next poll, which delivers the other partitions, must begin before the end.
 		Future<?> timer = this.executor.schedule(resume,
-				Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), time.toMillis())), TimeUnit.MILLISECONDS);
+				Math.max(MIN.toMillis(), Math.min(MAX.toMillis(), time.toMillis()))
+						+ container.getContainerProperties().getIdleBetweenPolls(),
+				TimeUnit.MILLISECONDS);
 		if (ended != null) {
 			ended.thenRun(() -> {
 				if (timer.cancel(false)) {

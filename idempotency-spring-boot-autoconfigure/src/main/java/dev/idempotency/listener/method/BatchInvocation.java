@@ -269,7 +269,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 		first.keySet().removeIf((index) -> !partitions.add(Coordinates.partition(this.delivery.records().get(index))));
 		RuntimeException partial = new PartialBatchException(result.blocked().values().iterator().next(),
 				this.delivery.records(), (index) -> isProcessed(result, index), first,
-				held(result, result.results().size(), waiting(result)));
+				held(result, result.results().size(), waiting(result)),
+				!this.delivery.hasAcknowledgment() || isAcknowledged());
 		Throwable failure = result.failure();
 		if (failure != null && !(failure instanceof NackedException)) {
 			logger.warn("A batch failed while records of it are blocked or unacknowledged: " + partial.getMessage(),
@@ -288,16 +289,19 @@ final class BatchInvocation implements BatchHandler<Object> {
 		return index < result.results().size() && result.results().get(index) != null;
 	}
 
+	private boolean isAcknowledged() {
+		return this.acknowledgment != null && this.acknowledgment.isAcknowledged();
+	}
+
 	// A partition in which the method has received records waits for the acknowledgment.
 	private Set<TopicPartition> waiting(BatchResult<Object> result) {
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		boolean acknowledged = this.acknowledgment != null && this.acknowledgment.isAcknowledged();
-		if (acknowledged) {
+		if (isAcknowledged()) {
 			IntStream processed = IntStream.range(0, records.size()).filter((index) -> isProcessed(result, index));
 			this.delivery.complete(processed.mapToObj(records::get).toList());
 		}
 		Set<TopicPartition> waiting = this.delivery.unacknowledgedPartitions();
-		if (this.acknowledgment != null && !acknowledged) {
+		if (this.acknowledgment != null && !isAcknowledged()) {
 			this.handled.stream().forEach((index) -> waiting.add(Coordinates.partition(records.get(index))));
 		}
 		return waiting;
