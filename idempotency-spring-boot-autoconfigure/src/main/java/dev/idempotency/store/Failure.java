@@ -29,7 +29,7 @@ public record Failure(String type, @Nullable String message) {
 		try {
 			message = error.getMessage();
 		}
-		catch (RuntimeException | LinkageError | StackOverflowError ex) {
+		catch (RuntimeException | Error ex) {
 			message = null;
 		}
 		return new Failure(error.getClass().getName(), message);

@@ -71,7 +71,7 @@ final class AsyncSettlements implements AutoCloseable {
 	<T> CompletableFuture<IdempotentResult<T>> settle(CompletionStage<T> stage, OwnedClaim claim,
 			Function<@Nullable T, byte @Nullable []> writer) {
 		CompletableFuture<IdempotentResult<T>> future = Futures.cancelling(stage);
-		stage.whenComplete((result, error) -> {
+		Futures.whenEnded(stage, (result, error) -> {
 			Runnable settlement = () -> {
 				try {
 					settle(result, error, claim, writer, future);
@@ -172,7 +172,7 @@ final class AsyncSettlements implements AutoCloseable {
 	<T> CompletableFuture<IdempotentResult<T>> untilCompleted(CompletableFuture<IdempotentResult<T>> execution,
 			Handler<CompletableFuture<IdempotentResult<T>>, ?> repetition,
 			CompletableFuture<IdempotentResult<T>> future) {
-		execution.whenComplete((result, error) -> {
+		Futures.whenEnded(execution, (result, error) -> {
 			OperationBlockedException blocked = OperationBlockedException.in(error);
 			if (blocked != null) {
 				repeatLater(blocked, repetition, future);

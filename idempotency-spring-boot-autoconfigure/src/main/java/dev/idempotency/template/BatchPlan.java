@@ -47,6 +47,8 @@ final class BatchPlan {
 
 	private int end;
 
+	private boolean awaitsClaims;
+
 	private int failedAt = -1;
 
 	private @Nullable Throwable failure;
@@ -118,7 +120,8 @@ final class BatchPlan {
 				indexes.add(item.index());
 			}
 		}
-		return indexes;
+		// A handler gets these lists.
+		return Collections.unmodifiableList(indexes);
 	}
 
 	// Return the items whose leases are kept.
@@ -178,6 +181,11 @@ final class BatchPlan {
 		representVersions();
 	}
 
+	// Compare a copy with the first item of its key only when that has its claim.
+	void awaitClaims(boolean await) {
+		this.awaitsClaims = await;
+	}
+
 	// Decide about each item when the claims of all keys have an outcome. A repeated
 	// decision never runs an item that an earlier decision has excluded.
 	void decide() {
@@ -225,7 +233,7 @@ final class BatchPlan {
 
 	private void decide(Item item) {
 		try {
-			Claim known = item.decide();
+			Claim known = item.decide(this.awaitsClaims);
 			if (known != null && item.result == null) {
 				item.result = this.stored.replay(item.operation(), known, this.codec);
 			}
@@ -475,7 +483,7 @@ final class BatchPlan {
 			this.claimFailure = failure;
 		}
 
-		@Nullable Claim decide() {
+		@Nullable Claim decide(boolean awaitsClaims) {
 			this.reason = null;
 			if (this.claimFailure != null) {
 				throw this.claimFailure;
@@ -485,7 +493,7 @@ final class BatchPlan {
 				return null;
 			}
 			if (this.original != null) {
-				return decideAsCopy(this.original);
+				return decideAsCopy(this.original, awaitsClaims && this.original.isUnanswered());
 			}
 			this.decision = (this.claim != null && !isClaimed()) ? Decision.REPLAYED : Decision.DUE;
 			return isDue() ? null : this.claim;
@@ -510,12 +518,12 @@ final class BatchPlan {
 			}
 		}
 
-		private @Nullable Claim decideAsCopy(Item first) {
+		private @Nullable Claim decideAsCopy(Item first, boolean later) {
 			IdempotentOperation own = operation();
-			if (Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
+			checkRuns(first);
+			if (!later && Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
 				return new Claim.Mismatch();
 			}
-			checkRuns(first);
 			this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
 			return (this.decision == Decision.COPY) ? null : first.claim;
 		}

@@ -54,8 +54,6 @@ final class BatchRun {
 
 	private boolean started;
 
-	private boolean reported;
-
 	private int attempt;
 
 	private boolean unprotected;
@@ -304,15 +302,11 @@ final class BatchRun {
 	// Report the outcome of each operation whose outcome is not deferred.
 	BatchPlan end(@Nullable Throwable error) {
 		this.plan.end();
-		if (this.reported) {
-			// An observer has thrown the error.
-			return this.plan;
-		}
-		this.reported = true;
 		Duration share = share();
 		for (Item item : this.plan.items()) {
 			Outcome ended = (error != null && isSingle()) ? null : outcome(item);
-			// The store may have thrown an Error before anything was decided.
+			// The batch may end before anything is decided, as in an unsuitable
+			// transaction.
 			Outcome outcome = (error != null && ended == null && (isSingle() || this.plan.failure() == null))
 					? Outcomes.of(error) : ended;
 			if (item.isProtected() && outcome != null && !item.isReportDeferred()) {

@@ -108,16 +108,11 @@ final class ClaimsAhead implements AutoCloseable {
 			return false;
 		}
 		OwnedClaim claim = new OwnedClaim(claimed.operation(), claimed.request(), acquired, claimed.since());
-		try {
-			// A delivery of the key on another thread waits for the release.
-			this.settlements
-				.queue(List.of(claimed.operation()), false,
-						() -> this.settlements.settle(StoreCall.RELEASE, claimed.operation(), List.of(claim)))
-				.run();
-		}
-		catch (RuntimeException | Error ex) {
-			logger.debug("A claim that was made ahead is not released and expires: " + claimed.operation(), ex);
-		}
+		// A delivery of the key on another thread waits for the release.
+		this.settlements
+			.queue(List.of(claimed.operation()), false,
+					() -> this.settlements.settle(StoreCall.RELEASE, claimed.operation(), List.of(claim)))
+			.run();
 		return true;
 	}
 

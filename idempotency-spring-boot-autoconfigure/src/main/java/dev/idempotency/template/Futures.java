@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
 
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +29,7 @@ public final class Futures {
 	 */
 	public static <T, R> CompletableFuture<R> convert(CompletionStage<T> stage, Conversion<T, R> conversion) {
 		CompletableFuture<R> future = cancelling(stage);
-		stage.whenComplete((result, error) -> {
+		whenEnded(stage, (result, error) -> {
 			try {
 				future.complete(conversion.apply(result, error));
 			}
@@ -37,6 +38,15 @@ public final class Futures {
 			}
 		});
 		return future;
+	}
+
+	// Unlike whenComplete(), this does not read the text of an exception of the
+	// application, which may fail.
+	static <T> void whenEnded(CompletionStage<T> stage, BiConsumer<@Nullable T, @Nullable Throwable> action) {
+		stage.handle((result, error) -> {
+			action.accept(result, error);
+			return true;
+		});
 	}
 
 	// Return a future that cancels the stage before itself: what follows its end, such as
@@ -63,7 +73,7 @@ public final class Futures {
 	 * @return the future
 	 */
 	public static <T> CompletableFuture<T> cancelling(CompletionStage<?> stage, CompletableFuture<T> future) {
-		future.whenComplete((result, error) -> {
+		whenEnded(future, (result, error) -> {
 			if (future.isCancelled()) {
 				stage.toCompletableFuture().cancel(true);
 			}

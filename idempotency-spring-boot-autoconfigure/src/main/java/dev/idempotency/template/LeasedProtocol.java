@@ -292,7 +292,8 @@ final class LeasedProtocol {
 	}
 
 	private List<Claim> claimAll(Object subject, List<ClaimRequest> requests) {
-		return this.engine.calls().callEach(StoreCall.CLAIM, subject, requests, this.engine.store()::claimAll);
+		return StoreCalls.inParts(requests, (part) -> this.engine.calls()
+			.call(StoreCall.CLAIM, subject, () -> StoreCalls.answers(part, this.engine.store().claimAll(part))));
 	}
 
 	private void releaseLater(List<Integer> items) {
@@ -329,19 +330,13 @@ final class LeasedProtocol {
 		}
 		List<Integer> first = due.subList(0, now);
 		List<Integer> later = due.subList(now, due.size());
-		boolean recorded = false;
-		try {
-			complete(first, values.subList(0, now));
-			recorded = first.stream().noneMatch((index) -> this.plan.item(index).isBlocked());
+		complete(first, values.subList(0, now));
+		if (first.stream().noneMatch((index) -> this.plan.item(index).isBlocked())) {
+			deferEach(later, values.subList(now, due.size()));
 		}
-		finally {
-			if (recorded) {
-				deferEach(later, values.subList(now, due.size()));
-			}
-			else {
-				// They are redelivered behind the blocked item, and must not run again.
-				complete(later, values.subList(now, due.size()));
-			}
+		else {
+			// They are redelivered behind the blocked item, and must not run again.
+			complete(later, values.subList(now, due.size()));
 		}
 	}
 
@@ -358,25 +353,16 @@ final class LeasedProtocol {
 		// Without a position, the handler has failed at all of them.
 		List<Integer> failed = (position < 0) ? rest : rest.subList(0, 1);
 		List<Integer> ended = (blocked != null) ? rest : failed;
-		// An Error of the store at one part must not keep the claims of the others.
-		try {
-			endBefore(due.subList(0, done), error);
+		endBefore(due.subList(0, done), error);
+		if (blocked != null) {
+			this.plan.undone(failed, blocked);
 		}
-		finally {
-			if (blocked != null) {
-				this.plan.undone(failed, blocked);
-			}
-			try {
-				fail(ended, error);
-				undoLost(failed, error);
-			}
-			finally {
-				if (blocked == null) {
-					this.plan.fail((position < 0) ? -1 : due.get(position), error);
-				}
-				release(rest.subList(ended.size(), rest.size()));
-			}
+		fail(ended, error);
+		undoLost(failed, error);
+		if (blocked == null) {
+			this.plan.fail((position < 0) ? -1 : due.get(position), error);
 		}
+		release(rest.subList(ended.size(), rest.size()));
 	}
 
 	private void endBefore(List<Integer> before, Throwable error) {

@@ -74,7 +74,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 
 	private List<Long> raiseAll(BatchRun run, List<Integer> items, Collection<Partition> partitions, boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
-		return this.calls.call(StoreCall.CLAIM, run.subject(items),
+		return this.calls.callInTransaction(StoreCall.CLAIM, run.subject(items),
 				() -> StoreCalls.answers(highest, requireSupported().raiseAll(highest, joined)));
 	}
 
@@ -89,7 +89,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 			Item item = run.plan().item(first);
 			long previous;
 			try {
-				previous = this.calls.call(StoreCall.CLAIM, item.operation(),
+				previous = this.calls.callInTransaction(StoreCall.CLAIM, item.operation(),
 						() -> requireSupported().raise(partition.highest(), true));
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {

@@ -28,14 +28,14 @@ record OperationContexts(List<OperationContext> contexts) {
 				OpenContext open = opening.apply(context);
 				opened = (open != null) ? new Opened(open, opened) : opened;
 			}
-			catch (RuntimeException ex) {
+			catch (RuntimeException | Error ex) {
 				failed(context, ex);
 			}
 		}
 		return opened;
 	}
 
-	private static void failed(Object context, RuntimeException error) {
+	private static void failed(Object context, Throwable error) {
 		logger.warn("The operation context " + context.getClass().getName()
 				+ " threw an exception, which was dropped. Fix it", error);
 	}
@@ -58,7 +58,7 @@ record OperationContexts(List<OperationContext> contexts) {
 			try {
 				callback.accept(open);
 			}
-			catch (RuntimeException ex) {
+			catch (RuntimeException | Error ex) {
 				failed(open, ex);
 			}
 		}

@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
@@ -108,9 +107,9 @@ final class Settlements implements AutoCloseable {
 		CompletionAndClaim answer;
 		try {
 			answer = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
-					() -> Objects.requireNonNull(this.engine.store().completeAndClaim(claim.completion(), request)));
+					() -> answered(this.engine.store().completeAndClaim(claim.completion(), request)));
 		}
-		catch (OperationBlockedException | Error ex) {
+		catch (OperationBlockedException ex) {
 			logger.debug("A completion is repeated without the claim of " + next, ex);
 			try {
 				settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
@@ -130,6 +129,13 @@ final class Settlements implements AutoCloseable {
 		// Its repetition restores a forgotten claim, and finds a lost one.
 		settle(StoreCall.COMPLETE, claim.operation(), List.of(claim));
 		return null;
+	}
+
+	private static CompletionAndClaim answered(CompletionAndClaim answer) {
+		if (StoreCalls.answer(answer.settlement()) == Settlement.SETTLED) {
+			StoreCalls.answer(answer.claim());
+		}
+		return answer;
 	}
 
 	// Record the failure of a handler. It is retried while the store is unavailable. A
@@ -160,20 +166,20 @@ final class Settlements implements AutoCloseable {
 		try {
 			answers = sendOrRestore(call, subject, claims);
 		}
-		catch (OperationBlockedException | Error ex) {
+		catch (OperationBlockedException ex) {
 			if (call == StoreCall.COMPLETE) {
 				logger.error("The handler has completed, but its completion could not be recorded: " + subject
 						+ ". The completion is retried and the lease is renewed until it is recorded. If this process "
 						+ "ends first, the handler runs once more", ex);
 			}
-			else if (ex instanceof OperationBlockedException) {
+			else {
 				logger.warn(
 						"The " + ((call != StoreCall.FAIL) ? "release" : "failure") + " of " + subject
 								+ " could not be recorded. It is retried until it is recorded or the claim has expired",
 						ex);
 			}
 			claims.forEach(this::retryLater);
-			if (call == StoreCall.COMPLETE || ex instanceof Error) {
+			if (call == StoreCall.COMPLETE) {
 				throw ex;
 			}
 			return;
@@ -202,7 +208,7 @@ final class Settlements implements AutoCloseable {
 			return Settlement.LOST;
 		}
 		Settlement settlement = this.calls.settle(StoreCall.COMPLETE, claim.operation(),
-				() -> Objects.requireNonNull(send(StoreCall.COMPLETE, List.of(claim)).get(0)));
+				() -> StoreCalls.answers(List.of(claim), send(StoreCall.COMPLETE, List.of(claim))).get(0));
 		if (settlement == Settlement.FORGOTTEN) {
 			throw new IdempotencyStoreUnavailableException(
 					"The idempotency store '" + this.calls.store() + "' has lost a claim that was just restored: "
@@ -377,10 +383,6 @@ final class Settlements implements AutoCloseable {
 		catch (OperationBlockedException ex) {
 			logger.debug("The settlement is still pending: " + claim, ex);
 		}
-		catch (Error ex) {
-			logger.error("The retry of a pending settlement failed with an error: " + claim
-					+ ". It is repeated while this process lives", ex);
-		}
 		return true;
 	}
 
@@ -427,7 +429,7 @@ final class Settlements implements AutoCloseable {
 			this.pending.remove(claim.request().token(), claim);
 			return settlement;
 		}
-		catch (OperationBlockedException | Error ex) {
+		catch (OperationBlockedException ex) {
 			claim.retryFailed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
 			this.unavailable.set(true);
 			throw ex;

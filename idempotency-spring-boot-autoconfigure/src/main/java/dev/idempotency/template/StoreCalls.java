@@ -16,7 +16,6 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.UnexpectedRollbackException;
-import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyRecordUnreadableException;
@@ -31,7 +30,7 @@ import dev.idempotency.template.StoreObserver.StoreOutcome;
  * Calls a store, reports the outcome to the circuit breaker, the listener and the log,
  * and converts each exception of the store into an {@link OperationBlockedException}: an
  * error of the store is never an error of the handler. Only an outage counts for the
- * circuit breaker.
+ * circuit breaker. An {@link Error} is an outage.
  */
 final class StoreCalls {
 
@@ -97,11 +96,21 @@ final class StoreCalls {
 		return this.circuit;
 	}
 
-	<T extends @Nullable Object> T call(StoreCall call, Object subject, Supplier<T> action) {
+	<T> T call(StoreCall call, Object subject, Supplier<@Nullable T> action) {
+		return call(call, subject, action, false);
+	}
+
+	// A call in the transaction of the handler. If that can only be rolled back, the
+	// store has neither refused the call nor failed.
+	<T> T callInTransaction(StoreCall call, Object subject, Supplier<@Nullable T> action) {
+		return call(call, subject, action, true);
+	}
+
+	private <T> T call(StoreCall call, Object subject, Supplier<@Nullable T> action, boolean inTransaction) {
 		long start = System.nanoTime();
 		StoreOutcome outcome = StoreOutcome.OK;
 		try {
-			return action.get();
+			return answer(action.get());
 		}
 		catch (OperationInProgressException ex) {
 			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter());
@@ -109,14 +118,11 @@ final class StoreCalls {
 		catch (IdempotencyRecordUnreadableException ex) {
 			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());
 		}
-		catch (RuntimeException ex) {
-			if (ex instanceof UnexpectedRollbackException
-					&& TransactionSynchronizationManager.isActualTransactionActive()) {
-				// The handler has marked the transaction
-				// for rollback; the store has not failed.
+		catch (RuntimeException | Error ex) {
+			if (inTransaction && ex instanceof UnexpectedRollbackException) {
 				throw ex;
 			}
-			if (ex instanceof IdempotencyStoreUnavailableException
+			if (ex instanceof Error || ex instanceof IdempotencyStoreUnavailableException
 					|| (!(ex instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(ex))) {
 				outcome = StoreOutcome.UNAVAILABLE;
 				IdempotencyStoreUnavailableException unavailable = unavailable(call, subject, ex);
@@ -128,10 +134,6 @@ final class StoreCalls {
 			logRefusal(call, refused);
 			this.observers.store((observer) -> observer.storeFailed(this.store, refused));
 			throw refused;
-		}
-		catch (Throwable ex) {
-			outcome = StoreOutcome.REFUSED;
-			throw ex;
 		}
 		finally {
 			Duration duration = since(start);
@@ -174,14 +176,20 @@ final class StoreCalls {
 	}
 
 	// A store that does not answer for a key has refused the call.
-	<T, R> List<R> callEach(StoreCall call, Object subject, List<T> keys, Function<List<T>, List<R>> action) {
-		return inParts(keys, (part) -> call(call, subject, () -> answers(part, action.apply(part))));
+	<T, R> List<R> callEachInTransaction(StoreCall call, Object subject, List<T> keys,
+			Function<List<T>, List<R>> action) {
+		return inParts(keys, (part) -> callInTransaction(call, subject, () -> answers(part, action.apply(part))));
 	}
 
 	static <R> List<R> answers(List<?> keys, @Nullable List<R> answers) {
 		Assert.state(answers != null && answers.size() == keys.size(), "The store has not answered for each key");
-		answers.forEach((answer) -> Assert.state(answer != null, "The store has answered null for a key"));
+		answers.forEach(StoreCalls::answer);
 		return answers;
+	}
+
+	static <R> R answer(@Nullable R answer) {
+		Assert.state(answer != null, "The store has answered null");
+		return answer;
 	}
 
 	static <T, R> List<R> inParts(List<T> keys, Function<List<T>, List<R>> action) {
@@ -213,13 +221,13 @@ final class StoreCalls {
 		logOutage(error);
 	}
 
-	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, RuntimeException error) {
+	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, Throwable error) {
 		return new IdempotencyStoreUnavailableException("The idempotency store '" + this.store
 				+ "' is unavailable. It did not answer a " + name(call) + " for " + subject + this.consequence,
 				StoreErrors.code(error), error);
 	}
 
-	private IdempotencyStoreRefusedException refused(StoreCall call, Object subject, RuntimeException error) {
+	private IdempotencyStoreRefusedException refused(StoreCall call, Object subject, Throwable error) {
 		boolean named = error instanceof IdempotencyStoreRefusedException;
 		Throwable cause = named ? error.getCause() : error;
 		return new IdempotencyStoreRefusedException("The idempotency store '" + this.store + "' refused a " + name(call)

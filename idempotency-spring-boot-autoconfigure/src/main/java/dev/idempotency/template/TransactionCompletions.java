@@ -130,27 +130,11 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	// pool would wait for each other until their leases expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
 		this.settlements.settle(claims(completions).stream().map(OwnedClaim::operation).toList(), committed,
-				() -> completions.forEach((one) -> end(one, committed)));
+				() -> completions.forEach(committed ? PendingCompletion::complete : PendingCompletion::release));
 	}
 
 	private static List<OwnedClaim> claims(List<PendingCompletion> completions) {
 		return completions.stream().flatMap((completion) -> completion.claims().stream()).toList();
-	}
-
-	private static void end(PendingCompletion completion, boolean committed) {
-		try {
-			if (committed) {
-				completion.complete();
-			}
-			else {
-				completion.release();
-			}
-		}
-		catch (RuntimeException | Error ex) {
-			// The other completions have to end as well.
-			logger.error("The outcome of a transaction could not be recorded for " + completion + ". It is retried",
-					ex);
-		}
 	}
 
 }

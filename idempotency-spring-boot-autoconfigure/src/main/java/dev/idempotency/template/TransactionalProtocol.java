@@ -19,6 +19,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Completion;
@@ -91,6 +92,7 @@ final class TransactionalProtocol {
 	}
 
 	void execute(boolean isProtected) {
+		this.plan.awaitClaims(isProtected);
 		if (isProtected) {
 			// A claim in an earlier transaction of the caller may have to be undone
 			// first.
@@ -104,10 +106,16 @@ final class TransactionalProtocol {
 				this.offsets.marks(this.run, positioned, this.token);
 			}
 		}
-		do {
-			this.plan.decide();
+		try {
+			do {
+				this.plan.decide();
+			}
+			while (!this.plan.due().isEmpty() && executeOnce(isProtected));
 		}
-		while (!this.plan.due().isEmpty() && executeOnce(isProtected));
+		catch (OperationBlockedException ex) {
+			this.plan.undone(this.declinedPositions, ex);
+			throw ex;
+		}
 		// The mark must not pass the items before a declined one, which run after it.
 		Map<Boolean, List<Integer>> done = this.declinedPositions.stream()
 			.collect(Collectors.partitioningBy(this.plan::isDoneInLane));
@@ -206,7 +214,8 @@ final class TransactionalProtocol {
 
 	private List<Claim> insertAll(List<ClaimRequest> requests, Object subject) {
 		List<Claim> claims = new ArrayList<>(requests.size());
-		for (Optional<Claim> claim : this.calls.callEach(StoreCall.CLAIM, subject, requests, this.store::insertAll)) {
+		for (Optional<Claim> claim : this.calls.callEachInTransaction(StoreCall.CLAIM, subject, requests,
+				this.store::insertAll)) {
 			claim.ifPresent(claims::add);
 		}
 		return claims;
@@ -227,7 +236,7 @@ final class TransactionalProtocol {
 	}
 
 	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject, boolean joined) {
-		return this.calls.callEach(StoreCall.CLAIM, subject, requests,
+		return this.calls.callEachInTransaction(StoreCall.CLAIM, subject, requests,
 				(part) -> this.store.claimAllInTransaction(part, joined));
 	}
 
@@ -273,7 +282,7 @@ final class TransactionalProtocol {
 		if (withoutEffect) {
 			this.transactions.rollback(transaction, null);
 			if (!completeWithoutEffect(due, completions, due)) {
-				return false;
+				return !this.plan.unanswered().isEmpty();
 			}
 		}
 		if (!joined) {
@@ -332,14 +341,16 @@ final class TransactionalProtocol {
 	private void store(List<Integer> due, Map<Integer, Completion> completions) {
 		List<Completion> withResult = new ArrayList<>(completions.values());
 		withResult.removeIf((completion) -> completion.result() == null);
-		this.calls.callEach(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
+		this.calls.callEachInTransaction(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
 			this.store.storeResults(part);
 			return part;
 		});
 	}
 
 	// The handler requested a rollback of its writes and returned: the operations are
-	// done. If that cannot be recorded, items are undone. Returns whether it is recorded.
+	// done. If that cannot be recorded, items are undone, and if another delivery has
+	// completed one of them meanwhile, all are claimed again. Returns whether it is
+	// recorded.
 	private boolean completeWithoutEffect(List<Integer> done, Map<Integer, Completion> completions,
 			List<Integer> undone) {
 		List<Integer> positioned = done.stream()
@@ -365,6 +376,10 @@ final class TransactionalProtocol {
 			});
 			return true;
 		}
+		catch (OperationLostException ex) {
+			this.plan.unclaim();
+			return false;
+		}
 		catch (OperationBlockedException ex) {
 			this.plan.undone(undone, ex);
 			return false;
@@ -387,7 +402,7 @@ final class TransactionalProtocol {
 			this.declinedPositions.add(index);
 		}
 		else if (!completeWithoutEffect(List.of(index), Map.of(index, new Completion(request(index), outcome)), due)) {
-			return false;
+			return !this.plan.unanswered().isEmpty();
 		}
 		this.plan.unclaim();
 		this.plan.item(index).setDeclined(new Claim.Completed(outcome), declined);

@@ -1,5 +1,6 @@
 package dev.idempotency.template;
 
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -69,6 +70,14 @@ final class Transactions {
 			throw new IdempotencyConfigurationException("The transaction manager of the idempotency store '"
 					+ store.name() + "' has no transaction synchronization, by which the library observes the end of a "
 					+ "transaction.", "Remove its setting SYNCHRONIZATION_NEVER.");
+		}
+		if (manager instanceof AbstractPlatformTransactionManager spring
+				&& !spring.isGlobalRollbackOnParticipationFailure()) {
+			throw new IdempotencyConfigurationException(
+					"The transaction manager of the idempotency store '" + store.name()
+							+ "' does not mark a joined transaction for rollback, so a caller could commit a part "
+							+ "of the effect of a failed handler.",
+					"Set its property globalRollbackOnParticipationFailure to true.");
 		}
 		this.engine = engine;
 		this.calls = engine.calls();
@@ -219,11 +228,13 @@ final class Transactions {
 	}
 
 	// A transaction of the caller is left to the caller, unless it may contain a claim
-	// whose handler does not run: a claim that fails is undone by its savepoint, but not
-	// one that succeeds before an Error, or without an answer for its key.
+	// whose handler does not run. A savepoint undoes a claim that fails as the store
+	// describes, or in an outage. Any other exception may follow a claim that succeeds.
 	void rollbackOwn(TransactionStatus transaction, @Nullable Throwable cause) {
-		Throwable answer = (cause != null) ? cause.getCause() : null;
-		if (transaction.isNewTransaction() || cause instanceof Error || answer instanceof IllegalStateException) {
+		Throwable thrown = (cause instanceof OperationBlockedException) ? cause.getCause() : cause;
+		boolean known = thrown == null || thrown instanceof OperationBlockedException || thrown instanceof SQLException
+				|| StoreErrors.isOutage(thrown);
+		if (transaction.isNewTransaction() || !known) {
 			rollback(transaction, cause);
 		}
 	}

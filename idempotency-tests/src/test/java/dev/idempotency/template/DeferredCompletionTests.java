@@ -163,7 +163,7 @@ class DeferredCompletionTests {
 	void deferredCompletionIsRecordedLaterWhenTheStoreThrowsAnError() {
 		run();
 		this.store.breakOnce(StoreCall.COMPLETE);
-		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::complete);
+		pending().complete();
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.PROCESSED);
 		database.endLease(this.key);
 		assertThat(run().duplicate()).isTrue();
@@ -175,7 +175,7 @@ class DeferredCompletionTests {
 	void releaseIsRetriedWhenTheStoreThrowsAnError() {
 		run();
 		this.store.breakOnce(StoreCall.RELEASE);
-		assertThatExceptionOfType(NoClassDefFoundError.class).isThrownBy(pending()::release);
+		pending().release();
 		assertThat(this.listener.outcomes()).containsExactly(Outcome.FAILED);
 		await().until(() -> state() == State.FAILED);
 	}

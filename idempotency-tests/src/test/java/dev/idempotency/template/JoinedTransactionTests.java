@@ -95,6 +95,17 @@ class JoinedTransactionTests {
 			.withMessageContaining("has no transaction synchronization");
 	}
 
+	// Otherwise the caller could commit a part of the effect of a failed handler.
+	@Test
+	void managerThatDoesNotMarkAJoinedTransactionIsRefused() {
+		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+		manager.setGlobalRollbackOnParticipationFailure(false);
+		Settings settings = new Settings(manager, false, Observers.none());
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> new IdempotencyTemplate(database.store(), settings))
+			.withMessageContaining("does not mark a joined transaction for rollback");
+	}
+
 	private long effects() {
 		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Long.class, this.value);
 	}
@@ -219,9 +230,10 @@ class JoinedTransactionTests {
 			}
 
 		};
-		broken.setGlobalRollbackOnParticipationFailure(false);
 		IdempotencyTemplate joining = new IdempotencyTemplate(database.store(),
 				new Settings(broken, false, Observers.none()));
+		// As with a transaction manager whose settings are unknown.
+		broken.setGlobalRollbackOnParticipationFailure(false);
 		assertThatExceptionOfType(DataAccessResourceFailureException.class)
 			.isThrownBy(() -> new TransactionTemplate(broken)
 				.executeWithoutResult((status) -> assertThatIllegalStateException().isThrownBy(() -> joining

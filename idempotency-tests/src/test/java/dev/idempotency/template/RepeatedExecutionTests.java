@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -153,6 +154,34 @@ class RepeatedExecutionTests {
 	void cancellationCancelsTheHandler() {
 		run().cancel(true);
 		assertThat(handler(1)).isCancelled();
+	}
+
+	@Test
+	void cancellationCancelsTheRepetition() {
+		CompletableFuture<IdempotentResult<String>> result = run();
+		handler(1).completeExceptionally(blocked());
+		CompletableFuture<String> second = handler(2);
+		result.cancel(true);
+		await().until(second::isCancelled);
+	}
+
+	@Test
+	void cancellationWhileARepetitionBeginsCancelsItsStage() throws InterruptedException {
+		CountDownLatch cancelled = new CountDownLatch(1);
+		CompletableFuture<IdempotentResult<String>> result = this.template
+			.executeAsyncUntilCompleted(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
+				CompletableFuture<String> handler = new CompletableFuture<>();
+				this.runs.add(handler);
+				if (this.runs.size() > 1) {
+					cancelled.await();
+				}
+				return handler;
+			});
+		handler(1).completeExceptionally(blocked());
+		CompletableFuture<String> second = handler(2);
+		result.cancel(true);
+		cancelled.countDown();
+		await().until(second::isCancelled);
 	}
 
 	@Test

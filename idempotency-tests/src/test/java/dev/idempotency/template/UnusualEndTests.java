@@ -41,6 +41,8 @@ import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.OffsetMarks;
@@ -464,6 +466,84 @@ class UnusualEndTests {
 		assertThat(result.results().get(1)).as("done, but not recorded").isNull();
 	}
 
+	@Test
+	@Tag("promise-1")
+	void declineBehindAnItemThatCannotBeClaimedAgainIsNotDone() {
+		AtomicInteger raised = new AtomicInteger();
+		OffsetMarks marks = database.store().offsetMarks().orElseThrow();
+		OffsetMarks unavailable = (OffsetMarks) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { OffsetMarks.class }, (proxy, method, arguments) -> {
+					if (method.getName().equals("raiseAll") && raised.incrementAndGet() == 2) {
+						throw new DataAccessResourceFailureException("outage");
+					}
+					return method.invoke(marks, arguments);
+				});
+		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { TransactionalIdempotencyStore.class },
+				(proxy, method, arguments) -> method.getName().equals("offsetMarks") ? Optional.of(unavailable)
+						: method.invoke(database.store(), arguments));
+		UUID id = UUID.randomUUID();
+		List<BatchItem> items = List.of(new BatchItem(positioned(id, 0), 0), new BatchItem(positioned(id, 1), 0));
+		BatchResult<String> result = template(store, null).executeAll(items, new TextCodec(),
+				new DeclineHandler("body") {
+
+					@Override
+					public List<@Nullable String> handle(List<Integer> due) {
+						return due.contains(1) ? super.handle(due) : Collections.nCopies(due.size(), "done");
+					}
+
+					@Override
+					public int failedAt(Throwable error) {
+						return 1;
+					}
+
+				});
+		assertThat(raised).hasValue(2);
+		assertThat(result.blocked()).containsKey(0);
+		assertThat(result.results()).containsExactly(null, null);
+		assertThat(this.observer.outcomes()).doesNotContain(Outcome.DECLINED);
+	}
+
+	// Another delivery completes the key between the rollback and the decline.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-3")
+	void declineOfAnOperationThatAnotherDeliveryHasCompletedIsADuplicate(boolean batch) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { TransactionalIdempotencyStore.class }, (proxy, method, arguments) -> {
+					if (method.getName().equals("claimAllInTransaction") && first.getAndSet(false)) {
+						ClaimRequest other = TestDatabase.request(this.key);
+						database.store().claim(other);
+						database.store().complete(other, new TextCodec().write("theirs"));
+					}
+					return method.invoke(database.store(), arguments);
+				});
+		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+		IdempotencyTemplate template = template(store, null);
+		DeclineHandler decline = new DeclineHandler("body");
+		IdempotentResult<String> result = batch
+				? template.executeAll(List.of(new BatchItem(operation, 0)), new TextCodec(), decline).results().get(0)
+				: template.execute(operation, new TextCodec(), () -> decline.handle(List.of(0)).get(0));
+		assertThat(result).isEqualTo(new IdempotentResult<>("theirs", true));
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.DUPLICATE);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-9")
+	void copyWithOtherContentIsBlockedWithTheFirstItemOfItsKey(Mode mode) {
+		database.store().claim(TestDatabase.request(this.key));
+		List<BatchItem> items = List.of(new BatchItem(
+				TestDatabase.operation(this.key, mode, Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE), 0),
+				new BatchItem(
+						TestDatabase.operation(this.key, mode, Fingerprint.of(new byte[] { 2 }), TestDatabase.LEASE),
+						1));
+		BatchResult<String> result = template().executeAll(items, new TextCodec(), (due) -> List.of("done"));
+		assertThat(result.failure()).isNull();
+		assertThat(result.blocked()).containsOnlyKeys(0, 1);
+	}
+
 	@ParameterizedTest
 	@ValueSource(booleans = { false, true })
 	@Tag("promise-14")
@@ -485,7 +565,7 @@ class UnusualEndTests {
 				template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> "done");
 			}
 		});
-		assertThat(this.observer.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNAVAILABLE);
 	}
 
 	@ParameterizedTest
@@ -640,7 +720,7 @@ class UnusualEndTests {
 
 	}
 
-	static final class DeclineHandler implements BatchHandler<String> {
+	static class DeclineHandler implements BatchHandler<String> {
 
 		private final String body;
 

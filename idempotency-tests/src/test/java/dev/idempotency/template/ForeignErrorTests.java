@@ -1,0 +1,561 @@
+package dev.idempotency.template;
+
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.dao.DataIntegrityViolationException;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.transaction.support.TransactionTemplate;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.IdempotencyResultUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.IdempotentExecution;
+import dev.idempotency.Mode;
+import dev.idempotency.OperationDeclinedException;
+import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
+import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.OffsetMarks;
+import dev.idempotency.store.TransactionalIdempotencyStore;
+import dev.idempotency.template.BatchHandler.BatchItem;
+import dev.idempotency.template.IdempotencyTemplate.Settings;
+import dev.idempotency.template.OperationContext.OpenContext;
+import dev.idempotency.template.OperationObserver.HandledOperation;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.testsupport.RecordingObserver;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TextCodec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatNoException;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for errors and missing answers of code that is not part of the library: stores,
+ * observers, codecs and exceptions of handlers.
+ */
+class ForeignErrorTests {
+
+	@RegisterExtension
+	static TestDatabase database = TestDatabase.h2();
+
+	private final RecordingObserver observer = new RecordingObserver();
+
+	private final JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
+
+	private final TransactionTemplate transactions = new TransactionTemplate(this.manager);
+
+	private final IdempotencyKey key = TestDatabase.newKey();
+
+	private final String effect = Servers.unique("effect");
+
+	private @Nullable IdempotencyTemplate template;
+
+	ForeignErrorTests() {
+		database.jdbc().execute("CREATE TABLE IF NOT EXISTS effect (name varchar(100))");
+	}
+
+	@AfterEach
+	void close() {
+		if (this.template != null) {
+			this.template.close();
+		}
+	}
+
+	private IdempotencyTemplate template(Object store) {
+		return template(store, this.observer.observers(), List.of());
+	}
+
+	private IdempotencyTemplate template(Object store, Observers observers, List<OperationContext> contexts) {
+		this.template = new IdempotencyTemplate((IdempotencyStore) store,
+				new Settings(null, this.manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, observers,
+						contexts, Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
+		return this.template;
+	}
+
+	private static <T> T intercept(Class<T> type, Object target, Interceptor interceptor) {
+		return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type },
+				(proxy, method, arguments) -> interceptor.call(method.getName(), () -> {
+					try {
+						return method.invoke(target, arguments);
+					}
+					catch (InvocationTargetException ex) {
+						throw ex.getCause();
+					}
+				})));
+	}
+
+	private static TransactionalIdempotencyStore store(Interceptor interceptor) {
+		return intercept(TransactionalIdempotencyStore.class, database.store(), interceptor);
+	}
+
+	// The first of these calls takes effect, and then fails.
+	private static TransactionalIdempotencyStore failingOnceAfter(String call, Supplier<? extends Throwable> error) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		return store((method, real) -> {
+			Object answer = real.call();
+			if (method.matches(call) && first.getAndSet(false)) {
+				throw error.get();
+			}
+			return answer;
+		});
+	}
+
+	private static NoClassDefFoundError missing() {
+		return new NoClassDefFoundError("of a driver");
+	}
+
+	private String insert() {
+		new JdbcTemplate(database.pool()).update("INSERT INTO effect VALUES (?)", this.effect);
+		return "done";
+	}
+
+	private int effects() {
+		return database.jdbc().queryForObject("SELECT count(*) FROM effect WHERE name = ?", Integer.class, this.effect);
+	}
+
+	private IdempotentOperation operation(Mode mode) {
+		return TestDatabase.operation(this.key, mode);
+	}
+
+	private IdempotentResult<String> pay(IdempotencyTemplate payments, Mode mode) {
+		return payments.execute(operation(mode), new TextCodec(), this::insert);
+	}
+
+	private IdempotentOperation positioned() {
+		OffsetPosition position = new OffsetPosition(this.effect, 0, 5, new OffsetPosition.TopicIdentity() {
+
+			private final UUID topic = UUID.randomUUID();
+
+			@Override
+			public UUID get() {
+				return this.topic;
+			}
+
+			@Override
+			public void confirm() {
+			}
+
+		});
+		return new IdempotentOperation(this.key, "payments", "o", Mode.TRANSACTIONAL, null, TestDatabase.LEASE,
+				TestDatabase.RETENTION, position, null);
+	}
+
+	private Optional<State> state() {
+		return database.store().find(this.key).map(IdempotencyRecord::state);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-11")
+	void errorOfAClaimIsAnOutage(Mode mode) {
+		IdempotencyTemplate payments = template(failingOnceAfter("claimAll|insertAll", ForeignErrorTests::missing));
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> pay(payments, mode))
+			.withCauseInstanceOf(NoClassDefFoundError.class);
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNAVAILABLE);
+		assertThat(this.observer.storeCalls()).anyMatch((call) -> call.endsWith("CLAIM unavailable"));
+		// The claim of the failed call is released.
+		assertThat(pay(payments, mode).duplicate()).isFalse();
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void errorOfTheCompletionOfAnAsynchronousOperationLeavesItPending() {
+		AtomicBoolean first = new AtomicBoolean(true);
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("completeAll") && first.getAndSet(false)) {
+				throw missing();
+			}
+			return real.call();
+		}));
+		CompletableFuture<IdempotentResult<String>> future = payments.executeAsync(operation(Mode.LEASED),
+				new TextCodec(), () -> CompletableFuture.completedFuture(insert()));
+		assertThat(future.join()).isEqualTo(new IdempotentResult<>("done", false));
+		assertThat(state()).contains(State.COMPLETED);
+	}
+
+	@Test
+	@Tag("promise-14")
+	void errorOfTheRecordOfAFailureDoesNotReplaceTheException() {
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("failAll")) {
+				throw missing();
+			}
+			return real.call();
+		}));
+		assertThatIllegalStateException()
+			.isThrownBy(() -> payments.execute(operation(Mode.LEASED), new TextCodec(), () -> {
+				throw new IllegalStateException("handler");
+			}))
+			.withMessage("handler");
+	}
+
+	@Test
+	@Tag("promise-1")
+	void errorOfTheRecordOfAFailureIsAnOutageInTransactionalMode() {
+		IdempotencyTemplate payments = template(failingOnceAfter("noteFailures", ForeignErrorTests::missing));
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> payments.execute(operation(Mode.TRANSACTIONAL), new TextCodec(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNAVAILABLE);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-13")
+	void errorsOfObserversAndContextsAreDropped(Mode mode) {
+		BrokenObserver broken = new BrokenObserver();
+		IdempotencyTemplate payments = template(database.store(),
+				new Observers(List.of(broken, this.observer), List.of(broken, this.observer)),
+				List.of((operation) -> broken, (operation) -> {
+					throw missing();
+				}));
+		assertThat(pay(payments, mode)).isEqualTo(new IdempotentResult<>("done", false));
+		assertThat(pay(payments, mode)).isEqualTo(new IdempotentResult<>("done", true));
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
+	}
+
+	static List<Supplier<Error>> errors() {
+		return List.of(StackOverflowError::new, ForeignErrorTests::missing, () -> new AssertionError("a getter"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("errors")
+	@Tag("promise-10")
+	void storedResultWhoseCodecFailsWithAnErrorIsUnreadable(Supplier<Error> error) {
+		IdempotencyTemplate payments = template(database.store());
+		pay(payments, Mode.LEASED);
+		assertThatExceptionOfType(IdempotencyResultUnreadableException.class)
+			.isThrownBy(() -> payments.execute(operation(Mode.LEASED), new BrokenCodec(error), this::insert));
+	}
+
+	@ParameterizedTest
+	@MethodSource("errors")
+	@Tag("promise-8")
+	void bodyOfADeclineWhoseCodecFailsWithAnErrorIsAFailureOfTheHandler(Supplier<Error> error) {
+		IdempotencyTemplate payments = template(database.store());
+		assertThatIllegalStateException()
+			.isThrownBy(() -> payments.execute(operation(Mode.LEASED), new BrokenCodec(error), () -> {
+				throw new OperationDeclinedException("no", "body");
+			}))
+			.withMessageStartingWith("An operation was declined with a body");
+	}
+
+	@ParameterizedTest
+	@MethodSource("errors")
+	@Tag("promise-8")
+	void resultThatCannotBeReadBackIsStored(Supplier<Error> error) {
+		BrokenCodec codec = new BrokenCodec(error);
+		codec.writes = true;
+		assertThat(template(database.store()).execute(operation(Mode.LEASED), codec, this::insert).result())
+			.isEqualTo("done");
+		assertThat(state()).contains(State.COMPLETED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-1")
+	void failureWhoseMessageFailsWithAnErrorIsRecordedWithItsType(Mode mode) {
+		IdempotencyTemplate payments = template(database.store());
+		Throwable thrown = null;
+		try {
+			payments.execute(operation(mode), new TextCodec(), () -> {
+				throw new WithoutText();
+			});
+		}
+		catch (Throwable ex) {
+			thrown = ex;
+		}
+		assertThat((Object) thrown.getClass()).isEqualTo(WithoutText.class);
+		assertThat(database.record(this.key).failure().type()).isEqualTo(WithoutText.class.getName());
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { true, false })
+	@Tag("promise-1")
+	void asynchronousFailureWithoutATextIsRecordedWithItsType(boolean failedBefore) {
+		IdempotencyTemplate payments = template(database.store());
+		CompletableFuture<String> handler = new CompletableFuture<>();
+		if (failedBefore) {
+			handler.completeExceptionally(new WithoutText());
+		}
+		CompletableFuture<IdempotentResult<String>> future = null;
+		try {
+			future = payments.executeAsync(operation(Mode.LEASED), new TextCodec(), () -> handler);
+			handler.completeExceptionally(new WithoutText());
+		}
+		catch (Throwable ex) {
+			// The class of the exception is compared below.
+		}
+		await().until(() -> state().equals(Optional.of(State.FAILED)));
+		assertThat(database.record(this.key).failure().type()).isEqualTo(WithoutText.class.getName());
+		assertThat(future).isNotNull();
+		await().until(future::isDone);
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "renew", "restore" })
+	@Tag("promise-2")
+	void claimIsNotLostWithoutAnAnswer(String silent) {
+		AtomicInteger asked = new AtomicInteger();
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals(silent)) {
+				asked.incrementAndGet();
+				return null;
+			}
+			if (method.equals("renewAll")) {
+				if (silent.equals("restore")) {
+					return List.of(Settlement.FORGOTTEN);
+				}
+				throw new IdempotencyStoreRefusedException("one of several", null);
+			}
+			return real.call();
+		}));
+		IdempotentOperation brief = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofMillis(600));
+		assertThat(payments.execute(brief, new TextCodec(), () -> {
+			IdempotentExecution execution = IdempotentExecution.current();
+			await().until(() -> asked.get() > 1 || execution.ownershipLost());
+			return String.valueOf(execution.ownershipLost());
+		}).result()).isEqualTo("false");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "answer", "settlement", "claim" })
+	@Tag("promise-1")
+	void claimAheadWithoutAnAnswerIsReleased(String missing) {
+		IdempotencyKey next = TestDatabase.newKey();
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("supportsClaimAhead")) {
+				return true;
+			}
+			if (!method.equals("completeAndClaim")) {
+				return real.call();
+			}
+			database.store().claim(TestDatabase.request(this.key));
+			CompletionAndClaim answer = (CompletionAndClaim) real.call();
+			return switch (missing) {
+				case "answer" -> null;
+				case "settlement" -> new CompletionAndClaim(null, answer.claim());
+				default -> new CompletionAndClaim(answer.settlement(), null);
+			};
+		}));
+		ClaimAhead ahead = payments.claimAhead(() -> TestDatabase.operation(next, Mode.LEASED));
+		ahead.begin();
+		payments.execute(operation(Mode.LEASED), new TextCodec(), TransactionBoundary.DEFAULT, ahead, this::insert);
+		ahead.release();
+		assertThat(state()).contains(State.COMPLETED);
+		await().until(() -> database.store().find(next).filter((one) -> one.state() == State.IN_PROGRESS).isEmpty());
+	}
+
+	@Test
+	@Tag("promise-14")
+	void markThatIsNotAnsweredIsARefusal() {
+		IdempotencyTemplate payments = template(store((method, real) -> !method.equals("offsetMarks") ? real.call()
+				: Optional.of(intercept(OffsetMarks.class, database.store().offsetMarks().orElseThrow(),
+						(call, marks) -> call.equals("find") ? null : marks.call()))));
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+			.isThrownBy(() -> payments.execute(positioned(), new TextCodec(), () -> {
+				throw new IllegalStateException("handler");
+			}));
+	}
+
+	static List<Throwable> unknownErrors() {
+		return List.of(new NullPointerException("in the mapping of the answer"), missing(),
+				new DataIntegrityViolationException("in a trigger"), new IllegalStateException("of a decorator"));
+	}
+
+	@ParameterizedTest
+	@MethodSource("unknownErrors")
+	@Tag("promise-1")
+	void claimThatMayHaveSucceededIsNotCommittedByTheCaller(Throwable error) {
+		IdempotencyTemplate payments = template(failingOnceAfter("claimAllInTransaction", () -> error));
+		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> this.transactions
+			.executeWithoutResult((status) -> assertThatExceptionOfType(RuntimeException.class)
+				.isThrownBy(() -> pay(payments, Mode.TRANSACTIONAL))));
+		payments.settle();
+		assertThat(pay(payments, Mode.TRANSACTIONAL).duplicate()).isFalse();
+		assertThat(effects()).isOne();
+	}
+
+	static List<RuntimeException> knownConditions() {
+		return List.of(new OperationInProgressException("contention", Duration.ZERO),
+				new IdempotencyStoreRefusedException("no privilege", null),
+				new IdempotencyStoreUnavailableException("outage", null));
+	}
+
+	@ParameterizedTest
+	@MethodSource("knownConditions")
+	@Tag("promise-5")
+	void claimThatTheStoreHasUndoneLeavesTheTransactionOfTheCallerUsable(RuntimeException error) {
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("claimAllInTransaction")) {
+				throw error;
+			}
+			return real.call();
+		}));
+		this.transactions.executeWithoutResult((status) -> {
+			assertThatExceptionOfType(error.getClass()).isThrownBy(() -> pay(payments, Mode.TRANSACTIONAL));
+			insert();
+		});
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-14")
+	void rollbackOfATransactionOfTheStoreIsARefusal() {
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("claimAll")) {
+				throw new UnexpectedRollbackException("of the store");
+			}
+			return real.call();
+		}));
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> pay(payments, Mode.LEASED));
+		this.transactions.executeWithoutResult((status) -> {
+			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
+				.isThrownBy(() -> pay(payments, Mode.LEASED));
+			insert();
+		});
+		assertThat(effects()).isOne();
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.REFUSED, Outcome.REFUSED);
+	}
+
+	@Test
+	@Tag("promise-5")
+	void rollbackOfTheTransactionOfTheHandlerIsItsFailure() {
+		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("storeResults")) {
+				throw new UnexpectedRollbackException("of the handler");
+			}
+			return real.call();
+		}));
+		assertThatExceptionOfType(UnexpectedRollbackException.class)
+			.isThrownBy(() -> pay(payments, Mode.TRANSACTIONAL));
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(this.observer.storeErrors()).isEmpty();
+		assertThat(state()).contains(State.FAILED);
+	}
+
+	@ParameterizedTest
+	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
+	@Tag("promise-1")
+	void handlerCannotChangeTheListOfDueItems(Mode mode) {
+		IdempotencyKey second = TestDatabase.newKey();
+		List<BatchItem> items = List.of(new BatchItem(operation(mode), 0),
+				new BatchItem(TestDatabase.operation(second, mode), 0));
+		IdempotencyTemplate payments = template(database.store());
+		assertThatNoException().isThrownBy(() -> payments.executeAll(items, new TextCodec(), (due) -> {
+			catchThrowable(() -> due.remove(0));
+			return new ArrayList<>(Collections.nCopies(2, insert()));
+		}));
+		assertThat(effects()).isOne();
+		assertThat(state()).contains(State.COMPLETED);
+		assertThat(database.record(second).state()).isEqualTo(State.COMPLETED);
+	}
+
+	/**
+	 * Receives the calls of a proxy.
+	 */
+	private interface Interceptor {
+
+		@Nullable Object call(String method, Call real) throws Throwable;
+
+	}
+
+	private interface Call {
+
+		@Nullable Object call() throws Throwable;
+
+	}
+
+	private static final class BrokenObserver implements OperationObserver, StoreObserver, OpenContext {
+
+		@Override
+		public void handled(HandledOperation operation) {
+			throw missing();
+		}
+
+		@Override
+		public void storeCalled(String store, StoreCall call, StoreOutcome outcome, Duration duration) {
+			throw missing();
+		}
+
+		@Override
+		public void close() {
+			throw missing();
+		}
+
+		@Override
+		public void ended(HandledOperation execution) {
+			throw missing();
+		}
+
+	}
+
+	private static final class BrokenCodec implements ResultCodec<String> {
+
+		private final Supplier<Error> error;
+
+		private boolean writes;
+
+		BrokenCodec(Supplier<Error> error) {
+			this.error = error;
+		}
+
+		@Override
+		public byte @Nullable [] write(@Nullable String result) {
+			if (this.writes) {
+				return new TextCodec().write(result);
+			}
+			throw this.error.get();
+		}
+
+		@Override
+		public String read(byte[] bytes) {
+			throw this.error.get();
+		}
+
+	}
+
+	@SuppressWarnings("serial")
+	private static final class WithoutText extends RuntimeException {
+
+		@Override
+		public String getMessage() {
+			throw new AssertionError("no text");
+		}
+
+	}
+
+}
