@@ -119,6 +119,11 @@ final class ListenerStart {
 		}
 
 		@Bean
+		static ContainerPostProcessor<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> fixedOffsets() {
+			return (container) -> container.getContainerProperties().setFixTxOffsets(true);
+		}
+
+		@Bean
 		static ContainerPostProcessor<Object, Object, ConcurrentMessageListenerContainer<Object, Object>> autoCommit() {
 			return (container) -> container.getContainerProperties()
 				.getKafkaConsumerProperties()

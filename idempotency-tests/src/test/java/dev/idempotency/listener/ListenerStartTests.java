@@ -59,6 +59,7 @@ class ListenerStartTests {
 					AutoCommitting          | its consumer commits offsets by itself | Remove 'enable.auto.commit'
 					AutoCommittingContainer | its consumer commits offsets by itself | Remove 'enable.auto.commit'
 					TransactionalContainer  | the property 'transactionManager' of its container begins a transaction outside | Put @Transactional on the method instead.
+					FixedOffsets            | the property 'fixTxOffsets' of its container commits the position of the consumer | Do not set it
 					NestedSum               | has a sum inside another operation | Put the sum at the top
 					RequiresNew             | is transactional, but its own @Transactional suspends the transaction in which the record commits. | Remove the propagation or readOnly attribute, or use leased mode.
 					ReadOnly                | is transactional, but its own @Transactional is read-only. | Remove the propagation or readOnly attribute, or use leased mode.

@@ -157,6 +157,14 @@ final class RefusedListeners {
 
 	}
 
+	static class FixedOffsets {
+
+		@Listen(containerPostProcessor = "fixedOffsets")
+		void listen(String value) {
+		}
+
+	}
+
 	static class AutoCommittingContainer {
 
 		@Listen(containerPostProcessor = "autoCommit")

@@ -33,6 +33,7 @@ import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
+import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
@@ -138,6 +139,45 @@ class UnacknowledgedRecordTests {
 		assertThat(app.record("some", "b").state()).isEqualTo(State.COMPLETED);
 		assertThat(app.record("some", "c").state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(listeners.committedBefore.get("some b")).isZero();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual excluded", "manual_immediate excluded", "manual batch-excluded" })
+	void duplicateWaitsForAnUnacknowledgedRecordWithoutProtection(String kind) {
+		BatchApp app = this.apps.get(kind.split(" ")[0]);
+		String name = kind.split(" ")[1];
+		Listeners listeners = app.listeners(Listeners.class);
+		app.complete(name, "x", null);
+		app.send(name, "u");
+		app.start(name);
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey(name + " u"));
+		app.sendMore(name, "x");
+		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key(name, "x")).contains(Outcome.DUPLICATE));
+		app.stop(name);
+		assertThat(app.lag(name)).isEqualTo(2);
+		app.start(name);
+		await().atMost(PATIENCE).until(() -> listeners.runs(name).size() == 2);
+		listeners.acknowledgments.get(name + " u").acknowledge();
+		app.awaitDone(name);
+		assertThat(listeners.runs(name)).containsExactly("u", "u");
+	}
+
+	// The copy must not wait as if another owner had its key.
+	@Test
+	@Tag("promise-10")
+	void rejectedRecordBehindACopyIsRecovered() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		app.send("batch-rejecting", "a");
+		app.start("batch-rejecting");
+		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-rejecting a"));
+		awaitState(app, "batch-rejecting", "a", State.IN_PROGRESS);
+		app.send("batch-rejecting-too", "a -");
+		app.start("batch-rejecting-too");
+		await().atMost(PATIENCE).until(() -> listeners.recovered.contains(app.name("batch-rejecting-too")));
+		listeners.acknowledgments.get("batch-rejecting a").acknowledge();
+		app.awaitDone("batch-rejecting");
+		assertThat(listeners.runs("batch-rejecting")).containsExactly("a");
 	}
 
 	@Test
@@ -675,6 +715,26 @@ class UnacknowledgedRecordTests {
 		void later(String value, Acknowledgment acknowledgment) {
 			runs("later").add(value);
 			this.acknowledgments.put("later " + value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-excluded", condition = "#payload != 'u'")
+		@KafkaListener(id = "${prefix}-excluded", topics = "${prefix}-excluded")
+		void excluded(String value, Acknowledgment acknowledgment) {
+			runs("excluded").add(value);
+			this.acknowledgments.put("excluded " + value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-batch-excluded", condition = "#payload != 'u'")
+		@KafkaListener(id = "${prefix}-batch-excluded", topics = "${prefix}-batch-excluded", batch = "true")
+		void batchExcluded(List<String> values, Acknowledgment acknowledgment) {
+			later("batch-excluded", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-batch-rejecting", onMissingKey = MissingKeyPolicy.REJECT, lease = "2m")
+		@KafkaListener(id = "${prefix}-batch-rejecting", topics = "${prefix}-batch-rejecting", batch = "true")
+		@KafkaListener(id = "${prefix}-batch-rejecting-too", topics = "${prefix}-batch-rejecting-too", batch = "true")
+		void batchRejecting(List<String> values, Acknowledgment acknowledgment) {
+			later("batch-rejecting", values, acknowledgment);
 		}
 
 		@Idempotent(scope = "${prefix}-collecting", lease = "2m")

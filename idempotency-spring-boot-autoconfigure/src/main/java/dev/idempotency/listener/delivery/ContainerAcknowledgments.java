@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,11 +27,11 @@ import dev.idempotency.template.PendingCompletion;
 /**
  * The acknowledgment state of one container in the manual ack modes.
  * <ol>
- * <li><em>Unacknowledged records</em>, in leased mode: the method has returned without
- * acknowledging them, so their completions are pending. A key is completed when its
- * record is acknowledged, or when a later record of the partition is, because the
- * committed offset then passes it. Until then its lease is renewed. It is released when
- * the partition is sought back or revoked, or when the consumer stops.
+ * <li><em>Unacknowledged records</em>: the method has returned without acknowledging
+ * them. In leased mode, the completion of one with a key is pending. The key is completed
+ * when its record is acknowledged, or when a later record of the partition is, because
+ * the committed offset then passes it. Until then its lease is renewed. It is released
+ * when the partition is sought back or revoked, or when the consumer stops.
  * <li><em>Queued acknowledgments</em>: the method has acknowledged records whose
  * completions are not recorded yet. An acknowledgment reaches the container when the
  * completions that it covers are recorded, in the order of the deliveries. The
@@ -79,11 +80,20 @@ public final class ContainerAcknowledgments {
 	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
 		UnacknowledgedRecord added = new UnacknowledgedRecord(key, pending);
 		return locked(() -> {
-			this.unacknowledged.computeIfAbsent(Coordinates.partition(record), (partition) -> new TreeMap<>())
-				.put(record.offset(), added);
 			this.originals.put(key, added);
-			return added;
+			return add(record, added);
 		});
+	}
+
+	// Add a record that has run without protection. It has no completion.
+	UnacknowledgedRecord add(ConsumerRecord<?, ?> record) {
+		return locked(() -> add(record, new UnacknowledgedRecord(null, null)));
+	}
+
+	private UnacknowledgedRecord add(ConsumerRecord<?, ?> record, UnacknowledgedRecord added) {
+		this.unacknowledged.computeIfAbsent(Coordinates.partition(record), (partition) -> new TreeMap<>())
+			.put(record.offset(), added);
+		return added;
 	}
 
 	// A commit of the offset of a record that is delivered would pass the unacknowledged
@@ -113,7 +123,7 @@ public final class ContainerAcknowledgments {
 		Map<TopicPartition, Long> last = last(covered);
 		complete(locked(() -> {
 			List<UnacknowledgedRecord> due = startCompleting(outOfOrder ? own : upTo(last));
-			if (own.stream().noneMatch((record) -> record.released)) {
+			if (own.stream().noneMatch(UnacknowledgedRecord::isRedelivered)) {
 				enqueue(new QueuedAcknowledgment(delivery, outOfOrder ? Map.of() : last, List.copyOf(own), originals,
 						outOfOrder, acknowledgment));
 			}
@@ -167,12 +177,9 @@ public final class ContainerAcknowledgments {
 			}
 			released.forEach((record) -> {
 				record.released = true;
-				this.originals.remove(record.key, record);
+				forget(record);
 			});
-			List<PendingCompletion> open = released.stream()
-				.filter((record) -> !record.completing)
-				.map((record) -> record.pending)
-				.toList();
+			List<PendingCompletion> open = pending(released.stream().filter((record) -> !record.completing).toList());
 			if (!open.isEmpty()) {
 				PendingCompletion.all(open).releaseUnacknowledged();
 			}
@@ -207,8 +214,9 @@ public final class ContainerAcknowledgments {
 
 	private void complete(List<UnacknowledgedRecord> due) {
 		try {
-			if (!due.isEmpty()) {
-				PendingCompletion.all(due.stream().map((record) -> record.pending).toList()).complete();
+			List<PendingCompletion> completions = pending(due);
+			if (!completions.isEmpty()) {
+				PendingCompletion.all(completions).complete();
 			}
 		}
 		finally {
@@ -216,12 +224,22 @@ public final class ContainerAcknowledgments {
 		}
 	}
 
+	private static List<PendingCompletion> pending(List<UnacknowledgedRecord> records) {
+		return records.stream().map((record) -> record.pending).filter(Objects::nonNull).toList();
+	}
+
 	private boolean removeIfCompleted(UnacknowledgedRecord record) {
-		boolean completed = record.completing && record.pending.outcome() != null;
+		boolean completed = record.completing && record.isRecorded();
 		if (completed) {
-			this.originals.remove(record.key, record);
+			forget(record);
 		}
 		return completed;
+	}
+
+	private void forget(UnacknowledgedRecord record) {
+		if (record.key != null) {
+			this.originals.remove(record.key, record);
+		}
 	}
 
 	private void enqueue(QueuedAcknowledgment acknowledgment) {
@@ -246,8 +264,7 @@ public final class ContainerAcknowledgments {
 			try {
 				// A released record is redelivered. The offset of a lost one is not
 				// committed either, because another owner processes it.
-				if (one.own.stream()
-					.noneMatch((record) -> record.released || record.pending.outcome() == Settlement.LOST)) {
+				if (one.own.stream().noneMatch((record) -> record.isRedelivered() || record.isLost())) {
 					one.acknowledgment.run();
 				}
 			}
@@ -261,8 +278,8 @@ public final class ContainerAcknowledgments {
 	}
 
 	private boolean isReady(QueuedAcknowledgment one) {
-		return upTo(one.last).isEmpty() && one.own.stream().noneMatch((own) -> own.pending.outcome() == null)
-				&& one.originals.stream().allMatch((copied) -> copied.released || copied.pending.outcome() != null);
+		return upTo(one.last).isEmpty() && one.own.stream().allMatch(UnacknowledgedRecord::isRecorded)
+				&& one.originals.stream().allMatch((copied) -> copied.released || copied.isRecorded());
 	}
 
 	private static boolean isPassed(QueuedAcknowledgment copy, List<QueuedAcknowledgment> ready) {
@@ -290,9 +307,10 @@ public final class ContainerAcknowledgments {
 
 	static final class UnacknowledgedRecord {
 
-		private final IdempotencyKey key;
+		private final @Nullable IdempotencyKey key;
 
-		final PendingCompletion pending;
+		// A record without protection has none.
+		final @Nullable PendingCompletion pending;
 
 		// Accessed under the lock.
 		private boolean completing;
@@ -300,9 +318,22 @@ public final class ContainerAcknowledgments {
 		// Written under the lock.
 		private volatile boolean released;
 
-		private UnacknowledgedRecord(IdempotencyKey key, PendingCompletion pending) {
+		private UnacknowledgedRecord(@Nullable IdempotencyKey key, @Nullable PendingCompletion pending) {
 			this.key = key;
 			this.pending = pending;
+		}
+
+		// A released key is free, so that its acknowledgment must not move the offset.
+		private boolean isRedelivered() {
+			return this.released && this.pending != null;
+		}
+
+		private boolean isRecorded() {
+			return this.pending == null || this.pending.outcome() != null;
+		}
+
+		private boolean isLost() {
+			return this.pending != null && this.pending.outcome() == Settlement.LOST;
 		}
 
 	}

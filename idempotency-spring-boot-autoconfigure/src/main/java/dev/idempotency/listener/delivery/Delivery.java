@@ -104,6 +104,11 @@ public final class Delivery {
 
 	private volatile boolean nacked;
 
+	// Whether a protected method was called or its result was replayed.
+	private boolean invoked;
+
+	private boolean duplicate;
+
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable Acknowledgment acknowledgment) {
 		this.listeners = listeners;
@@ -150,7 +155,9 @@ public final class Delivery {
 	}
 
 	public @Nullable ProtectedListener listener(Method method) {
-		return this.listeners.get(method);
+		ProtectedListener listener = this.listeners.get(method);
+		this.invoked |= listener != null;
+		return listener;
 	}
 
 	public ConsumerRecord<?, ?> record() {
@@ -242,6 +249,7 @@ public final class Delivery {
 
 	public void completed(boolean duplicate) {
 		end();
+		this.duplicate = duplicate;
 		if (this.delegate != null && this.acknowledged) {
 			passOn(this.delegate);
 		}
@@ -287,17 +295,57 @@ public final class Delivery {
 				acknowledgment.isOutOfOrderCommit() && this.delivered.size() == 1, acknowledgment::acknowledge);
 	}
 
-	public void acknowledge(int end, boolean whole) {
+	// Note that the listener has returned for a record. If no method has acknowledged it,
+	// a duplicate behind it must not be acknowledged either: its commit would pass the
+	// record. A record that a filter may have dropped needs no acknowledgment.
+	void returned(boolean filtering) {
+		if (this.delegate == null || this.delegate instanceof AsyncDelivery || !this.listeners.acknowledging
+				|| this.duplicate || this.nacked || this.acknowledged || !this.unacknowledged.isEmpty()
+				|| (filtering && !this.invoked)) {
+			return;
+		}
+		deferUnprotected(List.of(0));
+		// Another thread may have acknowledged it meanwhile.
+		if (this.acknowledged) {
+			passOn(this.delegate);
+		}
+	}
+
+	// Note records that have run without protection and are not acknowledged.
+	public void deferUnprotected(List<Integer> indexes) {
+		if (this.listeners.acknowledging && !indexes.isEmpty()) {
+			Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
+			indexes.forEach((index) -> more.put(index, this.acknowledgments.add(this.records.get(index))));
+			this.unacknowledged = more;
+		}
+	}
+
+	// The container counts the records that it has delivered, including those that a
+	// filter has removed.
+	private int deliveredIndex(int index) {
+		if (index == this.records.size()) {
+			return this.delivered.size();
+		}
+		ConsumerRecord<?, ?> record = this.records.get(index);
+		int position = index;
+		while (!Coordinates.isSame(this.delivered.get(position), record)) {
+			position++;
+		}
+		return position;
+	}
+
+	public void acknowledge(int index, boolean whole) {
 		Acknowledgment acknowledgment = this.delegate;
 		if (acknowledgment == null || this.blocked != null) {
 			return;
 		}
+		int end = deliveredIndex(index);
 		List<UnacknowledgedRecord> own = this.unacknowledged.entrySet()
 			.stream()
-			.filter((record) -> record.getKey() < end)
+			.filter((record) -> record.getKey() < index)
 			.map(Map.Entry::getValue)
 			.toList();
-		this.acknowledgments.acknowledge(this.records.subList(0, end), this.number, own, this.originals, false,
+		this.acknowledgments.acknowledge(this.delivered.subList(0, end), this.number, own, this.originals, false,
 				whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
 	}
 
@@ -305,6 +353,11 @@ public final class Delivery {
 	// although an earlier record of their partition may not be acknowledged.
 	public void complete(List<? extends ConsumerRecord<?, ?>> covered) {
 		this.acknowledgments.complete(covered);
+	}
+
+	// Complete the records before one at which the container commits the offsets.
+	public void completeBefore(int index) {
+		complete(this.delivered.subList(0, deliveredIndex(index)));
 	}
 
 	public boolean isUnacknowledged() {
@@ -328,7 +381,8 @@ public final class Delivery {
 	// operation. This record would have its claim, and could block its acknowledgment.
 	public Claim.@Nullable Completed original(IdempotentOperation operation) {
 		UnacknowledgedRecord original = this.acknowledgments.originals.get(operation.key());
-		Claim.Completed known = (original != null) ? original.pending.find(operation) : null;
+		PendingCompletion pending = (original != null) ? original.pending : null;
+		Claim.Completed known = (pending != null) ? pending.find(operation) : null;
 		if (known != null) {
 			List<UnacknowledgedRecord> more = new ArrayList<>(this.originals);
 			more.add(original);
@@ -345,8 +399,8 @@ public final class Delivery {
 
 	public void nack(int index, Duration sleep) {
 		if (this.delegate != null) {
-			complete(this.records.subList(0, index));
-			this.delegate.nack(index, sleep);
+			completeBefore(index);
+			this.delegate.nack(deliveredIndex(index), sleep);
 			this.nacked = true;
 		}
 	}

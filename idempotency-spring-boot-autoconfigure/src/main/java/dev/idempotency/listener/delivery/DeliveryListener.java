@@ -14,10 +14,12 @@ import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListe
 import org.springframework.kafka.listener.BatchAcknowledgingConsumerAwareMessageListener;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.ConsumerSeekAware;
+import org.springframework.kafka.listener.DelegatingMessageListener;
 import org.springframework.kafka.listener.GenericMessageListener;
 import org.springframework.kafka.listener.MessageListener;
 import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
 import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
+import org.springframework.kafka.listener.adapter.FilteringMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.listener.error.BlockedRecordHandling;
@@ -38,8 +40,11 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 
 	private final boolean transactional;
 
+	private final boolean filtering;
+
 	private DeliveryListener(T delegate, ProtectedListeners listeners, boolean transactional) {
 		super(delegate);
+		this.filtering = isFiltering(delegate);
 		this.listeners = listeners;
 		this.transactional = transactional;
 	}
@@ -50,6 +55,12 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 		return (listener instanceof BatchMessageListener<?, ?> batchListener)
 				? new Batches<>((BatchMessageListener<K, V>) batchListener, listeners, transactional)
 				: new Records<>((MessageListener<K, V>) listener, listeners, transactional);
+	}
+
+	// The application or a retry topic may have decorated the filter.
+	private static boolean isFiltering(Object listener) {
+		return listener instanceof FilteringMessageListenerAdapter<?, ?>
+				|| (listener instanceof DelegatingMessageListener<?> decorator && isFiltering(decorator.getDelegate()));
 	}
 
 	// Run the delegate in a delivery, and throw the exception of a blocked record.
@@ -66,6 +77,9 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 		try {
 			listener.accept(delivery.acknowledgment());
 			delivery.rethrowIfBlocked();
+			if (this instanceof Records) {
+				delivery.returned(this.filtering);
+			}
 		}
 		catch (RuntimeException | Error ex) {
 			// Advice around the method may have replaced the exception.

@@ -29,6 +29,9 @@ public final class ProtectedListeners implements RecordOutcomes {
 
 	final ContainerAcknowledgments acknowledgments;
 
+	// Whether the container keeps the offset of a record until a method acknowledges it.
+	final boolean acknowledging;
+
 	final TopicIdentities identities;
 
 	private final AsyncRetries asyncRetries = new AsyncRetries();
@@ -40,7 +43,9 @@ public final class ProtectedListeners implements RecordOutcomes {
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
 	public ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
-			Collection<ListenerScope> scopes, ContainerAcknowledgments acknowledgments, TopicIdentities identities) {
+			Collection<ListenerScope> scopes, ContainerAcknowledgments acknowledgments, boolean acknowledging,
+			TopicIdentities identities) {
+		this.acknowledging = acknowledging;
 		this.identities = identities;
 		this.scopes = List.copyOf(scopes);
 		this.acknowledgments = acknowledgments;

@@ -65,6 +65,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private final List<BatchItem> items;
 
+	// Whether the completions of this batch wait for the acknowledgment. The error
+	// handler commits the offsets before a rejected record.
 	private final boolean deferring;
 
 	private final ProtectedBatchListener listener;
@@ -102,7 +104,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	@Override
 	public Claim.@Nullable Completed known(int item, IdempotentOperation operation) {
-		return this.deferring ? this.delivery.original(operation) : null;
+		return this.listener.deferring() ? this.delivery.original(operation) : null;
 	}
 
 	@Override
@@ -217,7 +219,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 			throws Throwable {
 		Throwable failure = result.failure();
 		if (!result.blocked().isEmpty()) {
-			throw partial(result);
+			throw partial(result, Set.of());
 		}
 		if (failure instanceof NackedException) {
 			this.delivery.end();
@@ -236,10 +238,21 @@ final class BatchInvocation implements BatchHandler<Object> {
 			// A method that was not called could not acknowledge the records.
 			this.delivery.completed(this.acknowledgment == null);
 			if (this.acknowledgment != null) {
+				deferUnprotected(this.acknowledgment);
 				this.acknowledgment.completed();
 			}
 		}
 		return this.returned;
+	}
+
+	// The records without protection that the method has not acknowledged.
+	private void deferUnprotected(BatchAcknowledgment own) {
+		if (this.delivery.isUnacknowledged()) {
+			this.delivery.deferUnprotected(this.due.subList(own.acknowledged + 1, this.due.size())
+				.stream()
+				.filter((index) -> this.items.get(index).operation() == null)
+				.toList());
+		}
 	}
 
 	// The container commits the offsets before a record that fails or is negatively
@@ -253,14 +266,14 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private RuntimeException endedAsBlocked(BatchResult<Object> result) {
 		int index = result.failedAt();
-		this.delivery.complete(this.delivery.records().subList(0, index));
+		this.delivery.completeBefore(index);
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		String reason = KafkaUtils.format(this.delivery.records().get(index)) + " failed, or nack() was called";
 		blocked.put(index, new OperationInProgressException(reason, this.nackSleep));
-		return partial(new BatchResult<>(result.results(), blocked, -1, result.failure()));
+		return partial(new BatchResult<>(result.results(), blocked, -1, result.failure()), Set.of(index));
 	}
 
-	private RuntimeException partial(BatchResult<Object> result) {
+	private RuntimeException partial(BatchResult<Object> result, Set<Integer> failed) {
 		if (this.acknowledgment != null) {
 			this.acknowledgment.partiallyCompleted();
 		}
@@ -276,6 +289,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 			logger.warn("A batch failed while records of it are blocked or unacknowledged: " + partial.getMessage(),
 					failure);
 		}
+		first.keySet().removeAll(failed);
 		this.delivery.block(partial, first, this::key, this.listener.settings());
 		return partial;
 	}
@@ -337,7 +351,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 			return withoutIndex(failure);
 		}
 		// The error handler commits the offsets of the records before the failed one.
-		this.delivery.complete(this.delivery.records().subList(0, index));
+		this.delivery.completeBefore(index);
 		ConsumerRecord<?, ?> record = this.delivery.records().get(index);
 		return (failure instanceof OperationRejectedException rejected) ? new RejectedRecordException(rejected, record)
 				: new BatchListenerFailedException(String.valueOf(failure.getMessage()), failure, record);

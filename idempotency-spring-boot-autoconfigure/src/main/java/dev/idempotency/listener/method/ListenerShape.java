@@ -3,9 +3,11 @@ package dev.idempotency.listener.method;
 import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.lang.reflect.WildcardType;
-import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.Advised;
@@ -17,6 +19,7 @@ import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.Message;
+import org.springframework.messaging.support.MessageHeaderAccessor;
 
 import dev.idempotency.Mode;
 import dev.idempotency.listener.async.AsyncResult;
@@ -54,9 +57,23 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 	// The headers contain the acknowledgment too. A method that receives neither cannot
 	// acknowledge, so the completion of its records must not wait for an acknowledgment.
 	private static boolean canAcknowledge(Method method) {
-		return Arrays.stream(method.getParameterTypes())
-			.anyMatch((type) -> Acknowledgment.class.isAssignableFrom(type) || Message.class.isAssignableFrom(type)
-					|| Map.class.isAssignableFrom(type));
+		return IntStream.range(0, method.getParameterCount())
+			.mapToObj((index) -> ResolvableType.forMethodParameter(method, index))
+			.anyMatch((type) -> Stream.of(Acknowledgment.class, Message.class, Map.class, MessageHeaderAccessor.class)
+				.anyMatch((known) -> known.isAssignableFrom(type.toClass()))
+					|| Message.class.isAssignableFrom(type.as(List.class).getGeneric(0).toClass()));
+	}
+
+	/**
+	 * Whether the container keeps the offset of a record until a method acknowledges it.
+	 * @param methods the methods of the endpoint, also those that are not protected
+	 * @param container the container
+	 * @return whether it does
+	 */
+	public static boolean isAcknowledging(Collection<Method> methods, MessageListenerContainer container) {
+		return methods.stream()
+			.map((method) -> of(method, container))
+			.anyMatch((shape) -> shape.acknowledging && !shape.kafkaTransaction);
 	}
 
 	// The type of the result that is stored for a record.

@@ -66,7 +66,6 @@ record ProtectedBatchListener(ListenerSettings settings, @Nullable Acknowledgmen
 		}
 		delivery.begin();
 		try {
-			// The error handler commits the offsets of the records before a rejected one.
 			BatchInvocation batch = new BatchInvocation(this, invocation, delivery, items,
 					this.deferring && rejection == null);
 			long start = System.nanoTime();

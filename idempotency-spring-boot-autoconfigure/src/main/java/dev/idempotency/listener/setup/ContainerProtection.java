@@ -160,7 +160,8 @@ public final class ContainerProtection {
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
 		this.listenerScopes.check(readers);
 		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners, scopes,
-				this.acknowledgments.create(container), identities);
+				this.acknowledgments.create(container), ListenerShape.isAcknowledging(methods(endpoint), container),
+				identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
 		if (main == container) {
 			this.reconciliation.add(new ListenerTopics(String.valueOf(endpoint.getId()), listeners.values(), container,
@@ -195,7 +196,8 @@ public final class ContainerProtection {
 		this.installations.install(container,
 				new ProtectedListeners(function.targetClass(),
 						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
-						this.acknowledgments.create(container), identities));
+						this.acknowledgments.create(container),
+						ListenerShape.isAcknowledging(List.of(function.method()), container), identities));
 	}
 
 	// Each group has its own offsets, and may leave out records that another one

@@ -136,6 +136,12 @@ final class ListenerChecks {
 			throw refusal(where, "the advice chain of its container begins a transaction outside",
 					"Put @Transactional on the method instead.");
 		}
+		if (container.getContainerProperties().isFixTxOffsets()) {
+			throw refusal(where,
+					"the property 'fixTxOffsets' of its container commits the position of the consumer, also behind "
+							+ "records that are not processed",
+					"Do not set it: the lag that it corrects is that of the markers of transactions.");
+		}
 		BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(container.getContainerProperties());
 		// A later version of Spring Kafka will not have this property any more.
 		if (properties.isReadableProperty("transactionManager")

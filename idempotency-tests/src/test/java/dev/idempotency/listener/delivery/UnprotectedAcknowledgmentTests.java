@@ -1,0 +1,128 @@
+package dev.idempotency.listener.delivery;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.kafka.listener.AcknowledgingConsumerAwareMessageListener;
+import org.springframework.kafka.listener.MessageListener;
+import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListenerAdapter;
+import org.springframework.kafka.listener.adapter.FilteringMessageListenerAdapter;
+import org.springframework.kafka.support.Acknowledgment;
+
+import dev.idempotency.listener.error.BlockedRecordHandling;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Tests that the acknowledgment of a duplicate waits for unacknowledged records that no
+ * protected method has received, such as those of another method of the class.
+ */
+@Tag("promise-1")
+class UnprotectedAcknowledgmentTests {
+
+	private static final TopicPartition PARTITION = new TopicPartition("topic", 0);
+
+	private final ContainerAcknowledgments acknowledgments = new ContainerAcknowledgments(new ConcurrentHashMap<>());
+
+	private final ProtectedListeners listeners = new ProtectedListeners(Object.class, Map.of(), List.of(),
+			this.acknowledgments, true, new TopicIdentities((topic) -> new UUID(0, 0)));
+
+	private final List<Acknowledgment> received = new ArrayList<>();
+
+	private final List<Long> acknowledged = new ArrayList<>();
+
+	private final AcknowledgingConsumerAwareMessageListener<String, String> method = (record, acknowledgment,
+			consumer) -> {
+		Delivery delivery = Delivery.current();
+		assertThat(delivery).isNotNull();
+		this.received.add(acknowledgment);
+		if ("duplicate".equals(record.value())) {
+			delivery.completed(true);
+		}
+		if ("acknowledging".equals(record.value())) {
+			acknowledgment.acknowledge();
+		}
+	};
+
+	@AfterEach
+	void end() {
+		BlockedRecordHandling.closed();
+	}
+
+	@Test
+	void duplicateWaitsForTheAcknowledgmentOfAnEarlierRecord() {
+		deliver(this.method, "unprotected", "duplicate");
+		assertThat(this.acknowledged).isEmpty();
+		this.received.get(0).acknowledge();
+		assertThat(this.acknowledged).containsExactly(0L, 1L);
+	}
+
+	@Test
+	void acknowledgmentOfALaterRecordPassesAnEarlierOne() {
+		deliver(this.method, "unprotected", "acknowledging", "duplicate");
+		assertThat(this.acknowledged).containsExactly(1L, 2L);
+		assertThat(this.acknowledgments.isEmpty()).isTrue();
+	}
+
+	@Test
+	void duplicateDoesNotWaitForARecordThatAFilterHasDropped() {
+		MessageListener<String, String> filter = new FilteringMessageListenerAdapter<>(this.method,
+				(record) -> record.value().equals("dropped"));
+		deliver(new Decorator(filter), "dropped", "duplicate");
+		assertThat(this.acknowledged).containsExactly(1L);
+	}
+
+	@Test
+	void recordsOfARevokedPartitionAreForgotten() {
+		deliver(this.method, "unprotected");
+		assertThat(this.acknowledgments.unacknowledgedPartitions()).containsExactly(PARTITION);
+		this.acknowledgments.retain(List.of());
+		assertThat(this.acknowledgments.isEmpty()).isTrue();
+		this.received.get(0).acknowledge();
+		assertThat(this.acknowledged).containsExactly(0L);
+	}
+
+	private void deliver(MessageListener<String, String> listener, String... values) {
+		DeliveryListener<?, ?> decorated = DeliveryListener.decorate(listener, this.listeners, false);
+		for (int offset = 0; offset < values.length; offset++) {
+			long acknowledgedOffset = offset;
+			deliver(decorated, new ConsumerRecord<>("topic", 0, offset, null, values[offset]),
+					() -> this.acknowledged.add(acknowledgedOffset));
+		}
+	}
+
+	@SuppressWarnings("unchecked")
+	private static <D> void deliver(DeliveryListener<?, D> listener, Object record, Acknowledgment acknowledgment) {
+		listener.onMessage((D) record, acknowledgment, (Consumer<?, ?>) null);
+	}
+
+	/**
+	 * A decorator of the application.
+	 */
+	private static final class Decorator
+			extends AbstractDelegatingMessageListenerAdapter<MessageListener<String, String>>
+			implements AcknowledgingConsumerAwareMessageListener<String, String> {
+
+		Decorator(MessageListener<String, String> delegate) {
+			super(delegate);
+		}
+
+		@Override
+		public void onMessage(ConsumerRecord<String, String> record, @Nullable Acknowledgment acknowledgment,
+				@Nullable Consumer<?, ?> consumer) {
+			this.delegate.onMessage(record, acknowledgment, consumer);
+		}
+
+	}
+
+}
