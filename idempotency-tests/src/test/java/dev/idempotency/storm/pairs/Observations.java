@@ -1,0 +1,78 @@
+package dev.idempotency.storm.pairs;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import org.springframework.context.event.EventListener;
+import org.springframework.kafka.event.ConsumerStartedEvent;
+import org.springframework.kafka.event.ConsumerStoppedEvent;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.template.OperationObserver;
+
+/**
+ * The events of a trial.
+ */
+class Observations implements OperationObserver {
+
+	static final String NESTED = "nested";
+
+	private final Queue<HandledOperation> handled = new ConcurrentLinkedQueue<>();
+
+	private final AtomicInteger notStored = new AtomicInteger();
+
+	private final AtomicInteger consumers = new AtomicInteger();
+
+	@Override
+	public void handled(HandledOperation operation) {
+		if (!operation.listener().equals(NESTED)) {
+			this.handled.add(operation);
+		}
+	}
+
+	@Override
+	public void resultNotStored(String listener, IdempotencyKey key) {
+		this.notStored.incrementAndGet();
+	}
+
+	@EventListener
+	void started(ConsumerStartedEvent event) {
+		this.consumers.incrementAndGet();
+	}
+
+	@EventListener
+	void stopped(ConsumerStoppedEvent event) {
+		this.consumers.decrementAndGet();
+	}
+
+	/**
+	 * Whether all consumers have stopped.
+	 * @return whether the container may be started again
+	 */
+	boolean idle() {
+		return this.consumers.get() == 0;
+	}
+
+	List<HandledOperation> handled() {
+		return List.copyOf(this.handled);
+	}
+
+	long count(Outcome outcome) {
+		return this.handled.stream().filter((operation) -> operation.outcome() == outcome).count();
+	}
+
+	Map<Outcome, Long> counts() {
+		Map<Outcome, Long> counts = new TreeMap<>();
+		this.handled.forEach((operation) -> counts.merge(operation.outcome(), 1L, Long::sum));
+		return counts;
+	}
+
+	int notStored() {
+		return this.notStored.get();
+	}
+
+}

@@ -1,0 +1,43 @@
+package dev.idempotency.storm.pairs
+
+import java.util.function.BiFunction
+
+import dev.idempotency.Idempotent
+import dev.idempotency.IdempotentExecution
+import kotlinx.coroutines.delay
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.springframework.kafka.annotation.KafkaListener
+import org.springframework.messaging.handler.annotation.SendTo
+
+/**
+ * The suspending listener of a trial without replies.
+ */
+open class SuspendListener(
+	private val work: BiFunction<ConsumerRecord<String, String>, IdempotentExecution, String?>) {
+
+	@Idempotent(key = "\${pair.key}", version = "\${pair.version}", fingerprint = "\${pair.fingerprint}")
+	@KafkaListener(id = "\${pair.topic}", topics = ["\${pair.topic}"])
+	open suspend fun handle(record: ConsumerRecord<String, String>) {
+		val execution = IdempotentExecution.current()
+		delay(5)
+		work.apply(record, execution)
+	}
+
+}
+
+/**
+ * The suspending listener of a trial with replies.
+ */
+open class SuspendReplyListener(
+	private val work: BiFunction<ConsumerRecord<String, String>, IdempotentExecution, String?>) {
+
+	@Idempotent(key = "\${pair.key}", version = "\${pair.version}", fingerprint = "\${pair.fingerprint}")
+	@SendTo("\${pair.topic}-replies")
+	@KafkaListener(id = "\${pair.topic}", topics = ["\${pair.topic}"])
+	open suspend fun handle(record: ConsumerRecord<String, String>): String? {
+		val execution = IdempotentExecution.current()
+		delay(5)
+		return work.apply(record, execution)
+	}
+
+}
