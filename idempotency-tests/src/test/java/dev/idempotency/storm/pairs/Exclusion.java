@@ -60,21 +60,26 @@ record Exclusion(Map<Factor, List<String>> levels, boolean refused, String reaso
 			untested("Spring Kafka replaces the error handler of a listener with a retry topic.", Factor.RETRY_TOPIC,
 					of("with dead-letter topic"), Factor.ERRORS,
 					of("with back-off", "not seeking", "container-stopping", "delegating")),
-			untested("In a Kafka transaction alone the template refuses each call, because it cannot observe the outcome.",
+			untested(
+					"In a Kafka transaction alone the template refuses each call, because it cannot observe the outcome.",
 					Factor.TRANSACTION, of("nested template"), Factor.KAFKA_TRANSACTION, of("yes")),
 			untested("Spring Kafka never acknowledges a record of an asynchronous listener that an interceptor drops.",
 					Factor.SHAPE, ASYNCHRONOUS, Factor.INTERCEPTION, of("interceptor drops")),
 			untested("The transaction of an asynchronous method ends before its statements run.", Factor.SHAPE,
 					of("Mono", "suspend"), Factor.TRANSACTION, of("JDBC", "JPA", "REQUIRES_NEW")),
-			untested("A container-stopping error handler recovers nothing, so each rejected duplicate stops the container.",
+			untested(
+					"A container-stopping error handler recovers nothing, so each rejected duplicate stops the container.",
 					Factor.ERRORS, of("container-stopping"), Factor.RESULT, of("not readable")),
 			// More than two factors, so that no pair is lost.
-			new Exclusion(Map.of(Factor.MODE, List.of("auto"), Factor.TRANSACTION, List.of("REQUIRES_NEW"),
-					Factor.STORE,
-					List.of("PostgreSQL", "PostgreSQL, partitioned", "MariaDB", "MariaDB, driver of MySQL", "H2",
-							"migrating"),
-					Factor.SHAPE, List.of("record", "batch", "batch without an index"), Factor.KAFKA_TRANSACTION,
-					List.of("no")), true, "its own @Transactional suspends the transaction in which the record commits"));
+			new Exclusion(Map.of(Factor.SHAPE, List.of(BATCHES), Factor.ACK, List.of("MANUAL", "MANUAL_IMMEDIATE"),
+					Factor.VERSION, List.of("compared")), true, "has a version and an Acknowledgment"),
+			new Exclusion(
+					Map.of(Factor.MODE, List.of("auto"), Factor.TRANSACTION, List.of("REQUIRES_NEW"), Factor.STORE,
+							List.of("PostgreSQL", "PostgreSQL, partitioned", "MariaDB", "MariaDB, driver of MySQL",
+									"H2", "migrating"),
+							Factor.SHAPE, List.of("record", "batch", "batch without an index"),
+							Factor.KAFKA_TRANSACTION, List.of("no")),
+					true, "its own @Transactional suspends the transaction in which the record commits"));
 
 	private static String[] of(String... levels) {
 		return levels;

@@ -10,14 +10,17 @@ enum Limit {
 	/**
 	 * A batch is given up as a whole.
 	 */
-	BATCH_GIVEN_UP("A batch that fails without an index, or in a Kafka transaction, is given up as a whole: valid "
-			+ "records become dead letters, too, and take effect when they are sent again.", Combination::batchGivenUp),
+	BATCH_GIVEN_UP(
+			"A batch that fails without an index, or in a Kafka transaction, is given up as a whole: valid "
+					+ "records become dead letters, too, and take effect when they are sent again.",
+			Combination::batchGivenUp),
 
 	/**
 	 * The method's own transaction rolls back records that count as done.
 	 */
-	OWN_TRANSACTION_OF_A_BATCH("In leased mode, a batch whose method has its own transaction must fail as a whole: the "
-			+ "records before a failed or declined one are completed, but their effects are rolled back.",
+	OWN_TRANSACTION_OF_A_BATCH(
+			"In leased mode, a batch whose method has its own transaction must fail as a whole: the "
+					+ "records before a failed or declined one are completed, but their effects are rolled back.",
 			Combination::losesEffectsOfFailedBatch),
 
 	/**
@@ -29,8 +32,10 @@ enum Limit {
 	/**
 	 * Nothing is recovered.
 	 */
-	NOTHING_RECOVERED("A container-stopping error handler recovers nothing: the application starts the container again, "
-			+ "and the record is redelivered.", Combination::stopping),
+	NOTHING_RECOVERED(
+			"A container-stopping error handler recovers nothing: the application starts the container again, "
+					+ "and the record is redelivered.",
+			Combination::stopping),
 
 	/**
 	 * No memory of copies.
@@ -47,8 +52,9 @@ enum Limit {
 	/**
 	 * Redeliveries of asynchronous listeners.
 	 */
-	ASYNCHRONOUS_REDELIVERY("While a record of an asynchronous listener is retried, the later records of its partition "
-			+ "are delivered again: they reply again, and a dead letter may be published twice.",
+	ASYNCHRONOUS_REDELIVERY(
+			"While a record of an asynchronous listener is retried, the later records of its partition "
+					+ "are delivered again: they reply again, and a dead letter may be published twice.",
 			Combination::asynchronous),
 
 	/**
@@ -56,6 +62,20 @@ enum Limit {
 	 */
 	ASYNCHRONOUS_LAG("Before Spring Kafka 4.0.8 and 4.1.2, the last record of a partition of an asynchronous listener "
 			+ "may remain uncommitted.", Combination::asynchronous),
+
+	/**
+	 * A Kafka transaction that fails at its end.
+	 */
+	KAFKA_ROLLBACK(
+			"A Kafka transaction that is rolled back after the method has returned, for example in a rebalance, "
+					+ "repeats the method: its effects outside of Kafka are repeated, and the outcome is 'failed'.",
+			Combination::kafkaTransaction),
+
+	/**
+	 * Attempts in a rebalance.
+	 */
+	ATTEMPTS_IN_A_REBALANCE("A rebalance makes the error handler count the attempts of a record from one again.",
+			(combination) -> combination.is(Factor.CONSUMERS, "two")),
 
 	/**
 	 * Attempts of batches.
@@ -72,14 +92,17 @@ enum Limit {
 	/**
 	 * A counted acknowledgment.
 	 */
-	COUNTED_ACKNOWLEDGMENT("With the ack modes COUNT and COUNT_TIME, the last offsets are committed when the container "
-			+ "stops.", (combination) -> combination.is(Factor.ACK, "COUNT", "COUNT_TIME")),
+	COUNTED_ACKNOWLEDGMENT(
+			"With the ack modes COUNT and COUNT_TIME, the last offsets are committed when the container " + "stops.",
+			(combination) -> combination.is(Factor.ACK, "COUNT", "COUNT_TIME")),
 
 	/**
 	 * Unreadable results.
 	 */
-	RESULT_NOT_READABLE("The duplicates of an operation whose stored result cannot be read are handed to the recoverer, "
-			+ "and their method does not run.", Combination::unreadable);
+	RESULT_NOT_READABLE(
+			"The duplicates of an operation whose stored result cannot be read are handed to the recoverer, "
+					+ "and their method does not run.",
+			Combination::unreadable);
 
 	private final String sentence;
 

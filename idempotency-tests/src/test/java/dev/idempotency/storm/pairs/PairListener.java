@@ -54,8 +54,8 @@ class PairListener {
 	static Class<?> generate(Combination combination, String name, boolean plain) {
 		try {
 			List<Generic> parameters = new ArrayList<>();
-			parameters.add(combination.batch() ? Generic.Builder.parameterizedType(List.class, recordType()).build()
-					: RECORD);
+			parameters.add(
+					combination.batch() ? Generic.Builder.parameterizedType(List.class, recordType()).build() : RECORD);
 			if (combination.acknowledges()) {
 				parameters.add(Generic.Builder.of(Acknowledgment.class).build());
 			}
@@ -70,8 +70,7 @@ class PairListener {
 				.intercept(call.withAssigner(Assigner.DEFAULT, Assigner.Typing.DYNAMIC))
 				.annotateMethod(annotations(combination, plain))
 				.make()
-				.load(PairListener.class.getClassLoader(),
-						ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
+				.load(PairListener.class.getClassLoader(), ClassLoadingStrategy.UsingLookup.of(MethodHandles.lookup()))
 				.getLoaded();
 		}
 		catch (NoSuchMethodException ex) {
@@ -109,9 +108,8 @@ class PairListener {
 		}
 		if (combination.ownTransaction()) {
 			all.add(annotation(Transactional.class)
-				.define("propagation",
-						combination.is(Factor.TRANSACTION, "REQUIRES_NEW") ? Propagation.REQUIRES_NEW
-								: Propagation.REQUIRED)
+				.define("propagation", combination.is(Factor.TRANSACTION, "REQUIRES_NEW") ? Propagation.REQUIRES_NEW
+						: Propagation.REQUIRED)
 				.build());
 		}
 		if (!plain) {
@@ -161,8 +159,7 @@ class PairListener {
 			return this.work.apply(record, execution);
 		}
 		if (combination.is(Factor.SHAPE, "Mono")) {
-			return Mono.fromCallable(() -> this.work.apply(record, execution))
-				.subscribeOn(Schedulers.boundedElastic());
+			return Mono.fromCallable(() -> this.work.apply(record, execution)).subscribeOn(Schedulers.boundedElastic());
 		}
 		if (combination.ownTransaction()) {
 			String result = this.work.apply(record, execution);

@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
@@ -45,15 +44,14 @@ import dev.idempotency.testsupport.TestApp;
  */
 final class Trial {
 
-	private static final Duration PATIENCE = Duration.ofSeconds(90);
+	// A container that is stopped at each failure starts many times.
+	private static final Duration PATIENCE = Duration.ofMinutes(3);
 
 	// Threads that drivers and libraries share in the JVM.
 	private static final Pattern SHARED = Pattern
 		.compile("(?i)(boundedElastic|parallel-|ForkJoin|CompletableFutureDelay|kotlinx|DefaultDispatcher|H2-"
 				+ "|PostgreSQL-JDBC|mariadb|mysql|lettuce|idle-connection|process|Attach|Cleaner|kafka-producer"
-				+ "|SharedTimer|sdk-|nioEventLoop|globalEventExecutor|kafka-admin"
-				// It ends when it has been idle.
-				+ "|idempotency-answers).*");
+				+ "|SharedTimer|sdk-|nioEventLoop|globalEventExecutor|kafka-admin).*");
 
 	private final Combination combination;
 
@@ -109,15 +107,39 @@ final class Trial {
 		return trial.problems;
 	}
 
-	private void checkThreads(ThreadGroup group) {
-		long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(10);
-		List<String> left = threads(group);
-		while (!left.isEmpty() && System.nanoTime() < end) {
-			Thread.onSpinWait();
-			left = threads(group);
+	/**
+	 * Start the application of a combination that is refused. Its containers do not
+	 * start.
+	 * @param combination the combination
+	 * @return the failure, {@code null} if it has started
+	 */
+	static @Nullable Throwable refusal(Combination combination) {
+		Trial trial = new Trial(combination, false);
+		TrialApp.register(trial.topic, trial.work);
+		try {
+			trial.app().with("spring.kafka.listener.auto-startup", false).run().close();
+			return null;
 		}
-		if (!left.isEmpty()) {
-			this.problems.add("threads: " + left);
+		catch (RuntimeException ex) {
+			return ex;
+		}
+		finally {
+			TrialApp.unregister(trial.topic);
+		}
+	}
+
+	private void checkThreads(ThreadGroup group) {
+		// Some end when they have been idle for ten seconds.
+		try {
+			Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> threads(group).isEmpty());
+		}
+		catch (ConditionTimeoutException ex) {
+			Thread[] left = new Thread[500];
+			int count = group.enumerate(left);
+			this.problems.add("threads: " + Arrays.stream(left, 0, count)
+				.filter((thread) -> threads(group).contains(thread.getName()))
+				.map((thread) -> thread.getName() + " " + Arrays.asList(thread.getStackTrace()))
+				.toList());
 		}
 	}
 
@@ -145,6 +167,9 @@ final class Trial {
 			app.with("spring.datasource.hikari.maximum-pool-size", 1)
 				.with("spring.kafka.listener.auto-startup", true)
 				.with("idempotency.jdbc.schema", "validate");
+			if (this.combination.is(Factor.STORE, "migrating")) {
+				app.with("idempotency.stores.old.jdbc.schema", "validate");
+			}
 		}
 		this.traffic.send(this.topic, this.traffic.first());
 		Evidence evidence;
@@ -250,8 +275,8 @@ final class Trial {
 				.filter((container) -> !container.isRunning())
 				.forEach(MessageListenerContainer::start);
 		}
-		long tolerance = Limit.COUNTED_ACKNOWLEDGMENT.applies(this.combination)
-				|| Limit.ASYNCHRONOUS_LAG.applies(this.combination) ? Traffic.PARTITIONS : 0;
+		long tolerance = (Limit.COUNTED_ACKNOWLEDGMENT.applies(this.combination)
+				|| Limit.ASYNCHRONOUS_LAG.applies(this.combination)) ? Traffic.PARTITIONS : 0;
 		if (Kafka.lag(this.topic, this.topic) > tolerance) {
 			return false;
 		}
@@ -331,9 +356,9 @@ final class Trial {
 			.timers()
 			.stream()
 			.filter((timer) -> !Observations.NESTED.equals(timer.getId().getTag("listener")))
-			.forEach((timer) -> outcomes.merge(
-					Outcome.valueOf(timer.getId().getTag("outcome").toUpperCase(Locale.ROOT)), timer.count(),
-					Long::sum));
+			.forEach(
+					(timer) -> outcomes.merge(Outcome.valueOf(timer.getId().getTag("outcome").toUpperCase(Locale.ROOT)),
+							timer.count(), Long::sum));
 		return outcomes;
 	}
 

@@ -56,7 +56,7 @@ import dev.idempotency.testsupport.Kafka;
 /**
  * The application of a trial.
  */
-class TrialApp {
+final class TrialApp {
 
 	static final int ATTEMPTS = 3;
 
@@ -65,6 +65,9 @@ class TrialApp {
 	private static final Map<String, Work> WORK = new ConcurrentHashMap<>();
 
 	private static final long BACK_OFF = 50;
+
+	private TrialApp() {
+	}
 
 	static void register(String topic, Work work) {
 		WORK.put(topic, work);
@@ -163,12 +166,12 @@ class TrialApp {
 	}
 
 	private static CommonErrorHandler errorHandler(Combination combination, DeadLetterPublishingRecoverer recoverer) {
-		DefaultErrorHandler usual = new DefaultErrorHandler(recoverer, backOff());
+		DefaultErrorHandler usual = handler(combination, recoverer, backOff());
 		return switch (combination.levels().get(Factor.ERRORS)) {
 			case "with back-off" -> {
 				ExponentialBackOff backOff = new ExponentialBackOff(BACK_OFF, 2);
 				backOff.setMaxAttempts(ATTEMPTS - 1);
-				yield new DefaultErrorHandler(recoverer, backOff);
+				yield handler(combination, recoverer, backOff);
 			}
 			case "not seeking" -> {
 				usual.setSeekAfterError(false);
@@ -178,11 +181,20 @@ class TrialApp {
 			case "delegating" -> {
 				CommonDelegatingErrorHandler delegating = new CommonDelegatingErrorHandler(usual);
 				delegating.setCauseChainTraversing(true);
-				delegating.addDelegate(IllegalArgumentException.class, new DefaultErrorHandler(recoverer, backOff()));
+				delegating.addDelegate(IllegalArgumentException.class, handler(combination, recoverer, backOff()));
 				yield delegating;
 			}
 			default -> usual;
 		};
+	}
+
+	// In this ack mode Spring Kafka does not commit the offset of a recovered record by
+	// itself.
+	private static DefaultErrorHandler handler(Combination combination, DeadLetterPublishingRecoverer recoverer,
+			BackOff backOff) {
+		DefaultErrorHandler handler = new DefaultErrorHandler(recoverer, backOff);
+		handler.setCommitRecovered(combination.is(Factor.ACK, "MANUAL_IMMEDIATE"));
+		return handler;
 	}
 
 	/**

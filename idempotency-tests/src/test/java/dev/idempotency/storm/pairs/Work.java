@@ -159,9 +159,8 @@ class Work implements BiFunction<ConsumerRecord<String, String>, IdempotentExecu
 			if (!this.combination.rollsBack()) {
 				number = effect(message, operation, record.offset(), execution);
 			}
-			return this.combination.replies()
-					? operation + "#" + number + (this.combination.is(Factor.RESULT, "too large") ? " ".repeat(300) : "")
-					: null;
+			return this.combination.replies() ? operation + "#" + number
+					+ (this.combination.is(Factor.RESULT, "too large") ? " ".repeat(300) : "") : null;
 		}
 		finally {
 			this.running.remove(operation);

@@ -13,12 +13,12 @@ import org.springframework.messaging.handler.annotation.SendTo
  * The suspending listener of a trial without replies.
  */
 open class SuspendListener(
-	private val work: BiFunction<ConsumerRecord<String, String>, IdempotentExecution, String?>) {
+	private val work: BiFunction<ConsumerRecord<String, String>, IdempotentExecution?, String?>) {
 
 	@Idempotent(key = "\${pair.key}", version = "\${pair.version}", fingerprint = "\${pair.fingerprint}")
 	@KafkaListener(id = "\${pair.topic}", topics = ["\${pair.topic}"])
 	open suspend fun handle(record: ConsumerRecord<String, String>) {
-		val execution = IdempotentExecution.current()
+		val execution = IdempotentExecution.ifCurrent()
 		delay(5)
 		work.apply(record, execution)
 	}
@@ -29,13 +29,13 @@ open class SuspendListener(
  * The suspending listener of a trial with replies.
  */
 open class SuspendReplyListener(
-	private val work: BiFunction<ConsumerRecord<String, String>, IdempotentExecution, String?>) {
+	private val work: BiFunction<ConsumerRecord<String, String>, IdempotentExecution?, String?>) {
 
 	@Idempotent(key = "\${pair.key}", version = "\${pair.version}", fingerprint = "\${pair.fingerprint}")
 	@SendTo("\${pair.topic}-replies")
 	@KafkaListener(id = "\${pair.topic}", topics = ["\${pair.topic}"])
 	open suspend fun handle(record: ConsumerRecord<String, String>): String? {
-		val execution = IdempotentExecution.current()
+		val execution = IdempotentExecution.ifCurrent()
 		delay(5)
 		return work.apply(record, execution)
 	}

@@ -1,0 +1,53 @@
+package dev.idempotency.storm.pairs;
+
+import java.util.List;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+/**
+ * Runs applications whose configurations contain every pair of levels of the factors, and
+ * compares what happens with the model. {@code test.pairs} is the number of trials,
+ * {@code test.pairs.seed} selects the configurations, and {@code test.pairs.trial} one of
+ * them. With {@code test.pairs.plain=true} the listener is not idempotent, which shows
+ * what Spring Kafka does alone.
+ */
+@Tag("storm")
+@Tag("promise-1")
+@Tag("promise-3")
+@Tag("promise-8")
+@Order(1)
+@Execution(ExecutionMode.CONCURRENT)
+@EnabledIfSystemProperty(named = "test.pairs", matches = "\\d+", disabledReason = "Part of the profile storm")
+class PairStormTests {
+
+	private static final long SEED = Long.getLong("test.pairs.seed", 1);
+
+	private static Stream<Arguments> trials() {
+		List<Combination> all = Pairs.of(SEED).combinations();
+		Integer only = Integer.getInteger("test.pairs.trial");
+		return IntStream.range(0, Math.min(all.size(), Integer.getInteger("test.pairs")))
+			.filter((trial) -> only == null || trial == only)
+			.mapToObj((trial) -> Arguments.of(trial, all.get(trial)));
+	}
+
+	@ParameterizedTest
+	@MethodSource("trials")
+	void everyPairOfAbilitiesKeepsItsPromises(int trial, Combination combination) throws Exception {
+		assertThat(Trial.run(combination, Boolean.getBoolean("test.pairs.plain")))
+			.as("%s. Repeat it with -Dtest=PairStormTests -Dtest.pairs=1000 -Dtest.pairs.seed=%d -Dtest.pairs.trial=%d",
+					combination, SEED, trial)
+			.isEmpty();
+	}
+
+}
