@@ -77,7 +77,7 @@ class JdbcClaimAheadTests {
 
 	@Test
 	void ownersThatClaimEachOthersExpiredKeysDoNotBlockEachOther() {
-		for (int i = 0; i < 50; i++) {
+		for (int i = 0; i < 20; i++) {
 			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
 			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 			database.store().claim(first);

@@ -134,7 +134,8 @@ class StoreUnavailableTests {
 		redis.store().claim(request);
 		server.stop();
 		try {
-			assertUnavailable(LATE, () -> redis.store().complete(request, null));
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> redis.store().complete(request, null));
 		}
 		finally {
 			server.start();

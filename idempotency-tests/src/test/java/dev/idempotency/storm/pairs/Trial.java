@@ -51,7 +51,9 @@ final class Trial {
 	private static final Pattern SHARED = Pattern
 		.compile("(?i)(boundedElastic|parallel-|ForkJoin|CompletableFutureDelay|kotlinx|DefaultDispatcher|H2-"
 				+ "|PostgreSQL-JDBC|mariadb|mysql|lettuce|idle-connection|process|Attach|Cleaner|kafka-producer"
-				+ "|SharedTimer|sdk-|nioEventLoop|globalEventExecutor|kafka-admin).*");
+				+ "|SharedTimer|sdk-|nioEventLoop|globalEventExecutor|kafka-admin"
+				// They end when they have been idle for a minute.
+				+ "|idempotency-answers).*");
 
 	private final Combination combination;
 
