@@ -52,7 +52,7 @@ record Exclusion(Map<Factor, List<String>> levels, boolean refused, String reaso
 					of("offset"), Factor.TRANSACTION, of("REQUIRES_NEW")),
 			refused("has a version but no key", Factor.VERSION, of("compared"), Factor.KEY,
 					of("header", "coordinates", "offset")),
-			refused("cannot use AckMode.RECORD with a batch listener", Factor.SHAPE, BATCHES, Factor.ACK, of("RECORD")),
+			refused("Cannot use AckMode.RECORD with a batch listener", Factor.SHAPE, BATCHES, Factor.ACK, of("RECORD")),
 			untested("Spring Kafka has no retry topics for batches.", Factor.SHAPE, BATCHES, Factor.RETRY_TOPIC,
 					of("with dead-letter topic")),
 			untested("Spring Kafka does not combine retry topics with transactions of the container.",

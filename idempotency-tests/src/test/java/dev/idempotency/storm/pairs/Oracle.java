@@ -248,8 +248,10 @@ final class Oracle {
 			boolean completed = !this.evidence.effects(operation).isEmpty() || kind == Kind.DECLINED
 					|| kind == Kind.MOVED;
 			check((completed && state == State.COMPLETED) || (!completed && (state == State.FAILED || state == null))
-					|| (allows(Limit.BATCH_GIVEN_UP) && kind == Kind.DECLINED && state != State.IN_PROGRESS), "record",
-					operation, kind, String.valueOf(state));
+					|| (allows(Limit.BATCH_GIVEN_UP) && state != State.IN_PROGRESS
+			// A higher version may have been given up.
+							&& (kind == Kind.DECLINED || operation.equals(Model.VERSIONED))),
+					"record", operation, kind, String.valueOf(state));
 		});
 	}
 

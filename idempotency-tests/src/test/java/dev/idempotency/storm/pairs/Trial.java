@@ -119,7 +119,7 @@ final class Trial {
 		Trial trial = new Trial(combination, false);
 		TrialApp.register(trial.topic, trial.work);
 		try {
-			trial.app().with("spring.kafka.listener.auto-startup", false).run().close();
+			trial.app().run().close();
 			return null;
 		}
 		catch (RuntimeException ex) {
@@ -204,6 +204,9 @@ final class Trial {
 	}
 
 	private Class<?> listener() {
+		if (this.combination.is(Factor.SHAPE, "suspend") && this.combination.is(Factor.KEY, "offset")) {
+			return SuspendOffsetListener.class;
+		}
 		if (this.combination.is(Factor.SHAPE, "suspend")) {
 			return this.combination.replies() ? SuspendReplyListener.class : SuspendListener.class;
 		}

@@ -4,6 +4,7 @@ import java.util.function.BiFunction
 
 import dev.idempotency.Idempotent
 import dev.idempotency.IdempotentExecution
+import dev.idempotency.MissingKeyPolicy
 import kotlinx.coroutines.delay
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.springframework.kafka.annotation.KafkaListener
@@ -38,6 +39,19 @@ open class SuspendReplyListener(
 		val execution = IdempotentExecution.ifCurrent()
 		delay(5)
 		return work.apply(record, execution)
+	}
+
+}
+
+/**
+ * A suspending listener that is refused.
+ */
+open class SuspendOffsetListener {
+
+	@Idempotent(onMissingKey = MissingKeyPolicy.OFFSET)
+	@KafkaListener(id = "\${pair.topic}", topics = ["\${pair.topic}"])
+	open suspend fun handle(record: ConsumerRecord<String, String>) {
+		check(record.value() == null) { "It is called" }
 	}
 
 }
