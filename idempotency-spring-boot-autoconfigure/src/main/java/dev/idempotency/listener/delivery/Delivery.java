@@ -320,8 +320,7 @@ public final class Delivery {
 		}
 	}
 
-	// The container counts the records that it has delivered, including those that a
-	// filter has removed.
+	// The list of delivered records also has those that a filter has removed.
 	private int deliveredIndex(int index) {
 		if (index == this.records.size()) {
 			return this.delivered.size();
@@ -334,19 +333,19 @@ public final class Delivery {
 		return position;
 	}
 
-	public void acknowledge(int index, boolean whole) {
+	public void acknowledge(int end, boolean whole) {
 		Acknowledgment acknowledgment = this.delegate;
 		if (acknowledgment == null || this.blocked != null) {
 			return;
 		}
-		int end = deliveredIndex(index);
 		List<UnacknowledgedRecord> own = this.unacknowledged.entrySet()
 			.stream()
-			.filter((record) -> record.getKey() < index)
+			.filter((record) -> record.getKey() < end)
 			.map(Map.Entry::getValue)
 			.toList();
-		this.acknowledgments.acknowledge(this.delivered.subList(0, end), this.number, own, this.originals, false,
-				whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
+		// A filter removes records from the list whose indexes the container counts.
+		this.acknowledgments.acknowledge(whole ? this.delivered : this.records.subList(0, end), this.number, own,
+				this.originals, false, whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
 	}
 
 	// Complete records whose offsets are committed without an acknowledgment,
@@ -400,7 +399,7 @@ public final class Delivery {
 	public void nack(int index, Duration sleep) {
 		if (this.delegate != null) {
 			completeBefore(index);
-			this.delegate.nack(deliveredIndex(index), sleep);
+			this.delegate.nack(index, sleep);
 			this.nacked = true;
 		}
 	}
