@@ -15,9 +15,11 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.listener.BatchListenerFailedException;
+import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 import org.springframework.kafka.support.Acknowledgment;
 
 import dev.idempotency.Idempotent;
@@ -128,6 +130,38 @@ class BatchAcknowledgmentTests {
 			.isGreaterThanOrEqualTo(Listeners.NACK_SLEEP);
 	}
 
+	// The container counts the records that the filter has left.
+	@ParameterizedTest
+	@MethodSource("immediate")
+	@Tag("promise-1")
+	void acknowledgedPartBehindAFilterCommitsOnlyItsRecords(String name) {
+		BatchApp app = this.apps.get(name);
+		app.complete("filtered-part", "b", null);
+		app.send("filtered-part", "x a x b c d x");
+		app.start("filtered-part");
+		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("filtered-part")).isEqualTo(2));
+		app.stop("filtered-part");
+		assertThat(app.lag("filtered-part")).isEqualTo(2);
+		app.start("filtered-part");
+		app.awaitDone("filtered-part");
+		// In transactional mode the method is called again for the acknowledged part.
+		assertThat(batches(app, "filtered-part")).startsWith("a c d").endsWith("d");
+	}
+
+	@ParameterizedTest
+	@MethodSource("apps")
+	@Tag("promise-1")
+	void recordsBehindANackAndAFilterAreRedelivered(String name) {
+		BatchApp app = this.apps.get(name);
+		app.complete("filtered-nack", "b", null);
+		app.send("filtered-nack", "x a x b c d x");
+		app.start("filtered-nack");
+		app.awaitDone("filtered-nack");
+		List<String> batches = batches(app, "filtered-nack");
+		assertThat(batches.get(0)).isEqualTo("a c d");
+		assertThat(batches.get(batches.size() - 1)).isEqualTo("c d");
+	}
+
 	@ParameterizedTest
 	@MethodSource("apps")
 	@Tag("promise-1")
@@ -224,6 +258,35 @@ class BatchAcknowledgmentTests {
 			}
 			else {
 				this.redelivered = System.nanoTime();
+				acknowledgment.acknowledge();
+			}
+		}
+
+		@Bean
+		static RecordFilterStrategy<Object, Object> withoutX() {
+			return (record) -> "x".equals(record.value());
+		}
+
+		@Idempotent(scope = "${prefix}-filtered-part")
+		@KafkaListener(id = "${prefix}-filtered-part", topics = "${prefix}-filtered-part", batch = "true",
+				filter = "withoutX")
+		void filteredPart(List<String> values, Acknowledgment acknowledgment) {
+			if (add("filtered-part", values) == 1) {
+				acknowledgment.acknowledge(1);
+			}
+			else {
+				acknowledgment.acknowledge();
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-filtered-nack")
+		@KafkaListener(id = "${prefix}-filtered-nack", topics = "${prefix}-filtered-nack", batch = "true",
+				filter = "withoutX")
+		void filteredNack(List<String> values, Acknowledgment acknowledgment) {
+			if (add("filtered-nack", values) == 1) {
+				acknowledgment.nack(1, Duration.ofMillis(1));
+			}
+			else {
 				acknowledgment.acknowledge();
 			}
 		}

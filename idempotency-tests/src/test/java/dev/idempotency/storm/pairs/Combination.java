@@ -43,6 +43,27 @@ record Combination(Map<Factor, String> levels) {
 		return level.name().equals(this.levels.get(level.factor()));
 	}
 
+	/**
+	 * Whether the method processes one record before it returns.
+	 * @return whether it is neither a batch nor asynchronous
+	 */
+	boolean single() {
+		return is(Factor.SHAPE, "record", "class-level");
+	}
+
+	boolean classLevel() {
+		return is(Factor.SHAPE, "class-level");
+	}
+
+	/**
+	 * Return the idempotency scope of the listener.
+	 * @param topic its topic, and its group
+	 * @return the scope
+	 */
+	String scope(String topic) {
+		return topic + "/" + topic + (classLevel() ? "#" + PairListener.METHOD : "");
+	}
+
 	boolean batch() {
 		return is(Factor.SHAPE, "batch", "batch without an index");
 	}

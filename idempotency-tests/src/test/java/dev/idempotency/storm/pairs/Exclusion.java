@@ -77,7 +77,7 @@ record Exclusion(Map<Factor, List<String>> levels, boolean refused, String reaso
 					Map.of(Factor.MODE, List.of("auto"), Factor.TRANSACTION, List.of("REQUIRES_NEW"), Factor.STORE,
 							List.of("PostgreSQL", "PostgreSQL, partitioned", "MariaDB", "MariaDB, driver of MySQL",
 									"H2", "migrating"),
-							Factor.SHAPE, List.of("record", "batch", "batch without an index"),
+							Factor.SHAPE, List.of("record", "class-level", "batch", "batch without an index"),
 							Factor.KAFKA_TRANSACTION, List.of("no")),
 					true, "its own @Transactional suspends the transaction in which the record commits"));
 

@@ -11,7 +11,7 @@ enum Factor {
 	/**
 	 * The kind of the listener.
 	 */
-	SHAPE("kind of listener", "record", "batch", "batch without an index", "future", "Mono", "suspend"),
+	SHAPE("kind of listener", "record", "class-level", "batch", "batch without an index", "future", "Mono", "suspend"),
 
 	/**
 	 * The mode.

@@ -16,6 +16,7 @@ import net.bytebuddy.implementation.MethodCall;
 import net.bytebuddy.implementation.bytecode.assign.Assigner;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.handler.annotation.SendTo;
@@ -33,6 +34,8 @@ import dev.idempotency.MissingKeyPolicy;
  * parameters, the result and the annotations of the combination.
  */
 class PairListener {
+
+	static final String METHOD = "handle";
 
 	private static final Generic RECORD = type(ConsumerRecord.class, String.class, String.class);
 
@@ -65,7 +68,8 @@ class PairListener {
 			call = combination.acknowledges() ? call.withArgument(1) : call.with((Object) null);
 			return new ByteBuddy().subclass(PairListener.class)
 				.name(PairListener.class.getName() + "$" + name)
-				.defineMethod("handle", result(combination), Visibility.PUBLIC)
+				.annotateType(combination.classLevel() ? List.of(kafkaListener(combination)) : List.of())
+				.defineMethod(METHOD, result(combination), Visibility.PUBLIC)
 				.withParameters(parameters)
 				.intercept(call.withAssigner(Assigner.DEFAULT, Assigner.Typing.DYNAMIC))
 				.annotateMethod(annotations(combination, plain))
@@ -92,17 +96,16 @@ class PairListener {
 		return switch (combination.levels().get(Factor.SHAPE)) {
 			case "future" -> type(CompletableFuture.class, element);
 			case "Mono" -> type(Mono.class, element);
-			case "record" -> Generic.Builder.of(combination.replies() ? String.class : void.class).build();
+			case "record", "class-level" ->
+				Generic.Builder.of(combination.replies() ? String.class : void.class).build();
 			default -> combination.replies() ? type(List.class, String.class) : Generic.Builder.of(void.class).build();
 		};
 	}
 
 	private static List<AnnotationDescription> annotations(Combination combination, boolean plain) {
 		List<AnnotationDescription> all = new ArrayList<>();
-		all.add(annotation(KafkaListener.class).define("id", "${pair.topic}")
-			.defineArray("topics", "${pair.topic}")
-			.define("batch", String.valueOf(combination.batch()))
-			.build());
+		all.add(combination.classLevel() ? annotation(KafkaHandler.class).define("isDefault", true).build()
+				: kafkaListener(combination));
 		if (combination.replies()) {
 			all.add(annotation(SendTo.class).defineArray("value", "${pair.topic}-replies").build());
 		}
@@ -123,6 +126,13 @@ class PairListener {
 			all.add(idempotent.define("onMissingKey", policy).build());
 		}
 		return all;
+	}
+
+	private static AnnotationDescription kafkaListener(Combination combination) {
+		return annotation(KafkaListener.class).define("id", "${pair.topic}")
+			.defineArray("topics", "${pair.topic}")
+			.define("batch", String.valueOf(combination.batch()))
+			.build();
 	}
 
 	private static AnnotationDescription.Builder annotation(Class<? extends Annotation> type) {
@@ -155,7 +165,7 @@ class PairListener {
 
 	private @Nullable Object listen(ConsumerRecord<String, String> record, Combination combination) {
 		IdempotentExecution execution = IdempotentExecution.ifCurrent();
-		if (combination.is(Factor.SHAPE, "record")) {
+		if (combination.single()) {
 			return this.work.apply(record, execution);
 		}
 		if (combination.is(Factor.SHAPE, "Mono")) {

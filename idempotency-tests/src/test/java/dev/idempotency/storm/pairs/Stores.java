@@ -43,7 +43,7 @@ final class Stores {
 			case "MariaDB" -> root(app.database(Servers.newMariaDb()));
 			case "MariaDB, driver of MySQL" -> root(app.database(Servers.newMySql()));
 			case "H2" -> app.database("jdbc:h2:mem:" + topic + ";DB_CLOSE_DELAY=-1");
-			case "migrating" -> migrating(app, topic, moved);
+			case "migrating" -> migrating(app, combination.scope(topic), moved);
 			case "Redis" -> app.redis(Servers.redis()).with("idempotency.redis.key-prefix", topic + ":");
 			case "Redis cluster" -> app.redis(CLUSTER.obtain().nodes().get(0))
 				.with("idempotency.redis.key-prefix", topic + ":")
@@ -62,7 +62,7 @@ final class Stores {
 		app.with("spring.datasource.username", "root").with("spring.datasource.password", "");
 	}
 
-	private static void migrating(TestApp app, String topic, List<String> moved) {
+	private static void migrating(TestApp app, String scope, List<String> moved) {
 		String url = Servers.newDatabase();
 		DataSource dataSource = new DriverManagerDataSource(url, Servers.postgres().username(),
 				Servers.postgres().password());
@@ -70,7 +70,7 @@ final class Stores {
 		try (JdbcIdempotencyStore old = new JdbcIdempotencyStore(dataSource, TestDatabase.TABLE,
 				TestDatabase.TIMEOUT)) {
 			for (String key : moved) {
-				ClaimRequest claim = TestDatabase.request(IdempotencyKey.of(topic + "/" + topic, key));
+				ClaimRequest claim = TestDatabase.request(IdempotencyKey.of(scope, key));
 				old.claim(claim);
 				old.complete(claim, null);
 			}

@@ -308,7 +308,7 @@ final class Trial {
 			for (Message message : this.traffic.first()) {
 				if (message.kind() != Kind.KEYLESS && message.kind() != Kind.DROPPED) {
 					records.put(message.operation(this.combination), template.store()
-						.find(IdempotencyKey.of(this.topic + "/" + this.topic, message.key(this.combination))));
+						.find(IdempotencyKey.of(this.combination.scope(this.topic), message.key(this.combination))));
 				}
 			}
 		}
