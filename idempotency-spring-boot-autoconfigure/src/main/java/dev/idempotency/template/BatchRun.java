@@ -65,6 +65,10 @@ final class BatchRun {
 	// blocked. An application may override equals().
 	private List<Throwable> thrown = List.of();
 
+	// Why the failure of a transaction that was rolled back is not recorded: another
+	// owner has the key. Nothing has happened twice.
+	private @Nullable Throwable rolledBack;
+
 	BatchRun(Engine engine, BatchPlan plan, Mode mode, BatchHandler<Object> handler, @Nullable Object single,
 			OpenContext context) {
 		this.engine = engine;
@@ -198,6 +202,10 @@ final class BatchRun {
 		this.thrown = joined(this.thrown, (blocked != null) ? List.of(error, blocked) : List.of(error));
 	}
 
+	void setRolledBack(Throwable reason) {
+		this.rolledBack = reason;
+	}
+
 	// Most deliveries have nothing to join.
 	private static <T extends @Nullable Object> List<T> joined(List<T> first, List<T> second) {
 		return first.isEmpty() ? second : Stream.of(first, second).flatMap(List::stream).toList();
@@ -308,7 +316,7 @@ final class BatchRun {
 			// The batch may end before anything is decided, as in an unsuitable
 			// transaction.
 			Outcome outcome = (error != null && ended == null && (isSingle() || this.plan.failure() == null))
-					? Outcomes.of(error) : ended;
+					? outcome(error) : ended;
 			if (item.isProtected() && outcome != null && !item.isReportDeferred()) {
 				report(item.index(), outcome, share);
 			}
@@ -349,9 +357,13 @@ final class BatchRun {
 		if (error != null) {
 			boolean byHandler = (this.unprotected && isSingle())
 					|| this.thrown.stream().anyMatch((one) -> one == error);
-			return byHandler ? handlerOutcome(error) : Outcomes.of(error);
+			return byHandler ? handlerOutcome(error) : outcome(error);
 		}
 		return (failure != null && this.plan.failedAt() < 0) ? handlerOutcome(failure) : null;
+	}
+
+	private Outcome outcome(Throwable error) {
+		return (error == this.rolledBack) ? Outcome.FAILED : Outcomes.of(error);
 	}
 
 	private Outcome outcome(IdempotentResult<Object> value) {

@@ -431,6 +431,9 @@ final class TransactionalProtocol {
 			}
 		}
 		catch (OperationBlockedException ex) {
+			if (!inDoubt && ex instanceof OperationLostException) {
+				this.run.setRolledBack(ex);
+			}
 			this.plan.undone(due, ex);
 			return false;
 		}

@@ -39,6 +39,7 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OperationLostException;
 import dev.idempotency.StalePolicy;
 import dev.idempotency.resilience4j.Resilience4jStoreCircuit;
 import dev.idempotency.store.ClaimRequest;
@@ -527,6 +528,34 @@ class UnusualEndTests {
 				: template.execute(operation, new TextCodec(), () -> decline.handle(List.of(0)).get(0));
 		assertThat(result).isEqualTo(new IdempotentResult<>("theirs", true));
 		assertThat(this.observer.outcomes()).containsExactly(Outcome.DUPLICATE);
+	}
+
+	// Nothing has happened twice, so no alert may be raised.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-4")
+	void failureOfAnOperationThatAnotherOwnerHasCompletedIsNotReportedAsLost(boolean batch) {
+		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+		IdempotentOperation.Handler<String, RuntimeException> handler = () -> {
+			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+				@Override
+				public void afterCompletion(int status) {
+					ClaimRequest other = TestDatabase.request(UnusualEndTests.this.key);
+					database.store().claim(other);
+					database.store().complete(other, null);
+				}
+
+			});
+			throw new IllegalStateException("fails");
+		};
+		Throwable thrown = batch
+				? template().executeAll(List.of(new BatchItem(operation, 0)), new TextCodec(),
+						(due) -> List.of(handler.handle())).blocked().get(0)
+				: catchThrowable(() -> template().execute(operation, new TextCodec(), handler));
+		assertThat(thrown).isInstanceOf(OperationLostException.class).hasRootCauseMessage("fails");
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.FAILED);
+		assertThat(pay(this.template, operation).duplicate()).isTrue();
 	}
 
 	@ParameterizedTest
