@@ -549,10 +549,10 @@ class UnusualEndTests {
 			});
 			throw new IllegalStateException("fails");
 		};
-		Throwable thrown = batch
-				? template().executeAll(List.of(new BatchItem(operation, 0)), new TextCodec(),
-						(due) -> List.of(handler.handle())).blocked().get(0)
-				: catchThrowable(() -> template().execute(operation, new TextCodec(), handler));
+		Throwable thrown = batch ? template()
+			.executeAll(List.of(new BatchItem(operation, 0)), new TextCodec(), (due) -> List.of(handler.handle()))
+			.blocked()
+			.get(0) : catchThrowable(() -> template().execute(operation, new TextCodec(), handler));
 		assertThat(thrown).isInstanceOf(OperationLostException.class).hasRootCauseMessage("fails");
 		assertThat(this.observer.outcomes()).containsExactly(Outcome.FAILED);
 		assertThat(pay(this.template, operation).duplicate()).isTrue();

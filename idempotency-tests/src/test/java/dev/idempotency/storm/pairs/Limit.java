@@ -60,8 +60,10 @@ enum Limit {
 	/**
 	 * An interrupted commit.
 	 */
-	ASYNCHRONOUS_LAG("Before Spring Kafka 4.0.8 and 4.1.2, the last record of a partition of an asynchronous listener "
-			+ "may remain uncommitted.", Combination::asynchronous),
+	ASYNCHRONOUS_LAG(
+			"Before Spring Kafka 4.0.8 and 4.1.2, the records of the last poll of an asynchronous listener may "
+					+ "remain uncommitted.",
+			Combination::asynchronous),
 
 	/**
 	 * A Kafka transaction that fails at its end.
@@ -104,6 +106,11 @@ enum Limit {
 					+ "and their method does not run.",
 			Combination::unreadable);
 
+	/**
+	 * The records of a poll.
+	 */
+	static final int POLL = 8;
+
 	private final String sentence;
 
 	private final Predicate<Combination> condition;
@@ -115,6 +122,16 @@ enum Limit {
 
 	String sentence() {
 		return this.sentence;
+	}
+
+	/**
+	 * Return the lag that may remain while the application runs.
+	 * @param combination the combination
+	 * @return the number of records
+	 */
+	static long lag(Combination combination) {
+		return ASYNCHRONOUS_LAG.applies(combination) ? (long) POLL * Traffic.PARTITIONS
+				: COUNTED_ACKNOWLEDGMENT.applies(combination) ? Traffic.PARTITIONS : 0;
 	}
 
 	boolean applies(Combination combination) {

@@ -1,5 +1,6 @@
 package dev.idempotency.storm.pairs;
 
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -21,14 +22,19 @@ class Observations implements OperationObserver {
 
 	static final String NESTED = "nested";
 
+	private static final Duration QUIET = Duration.ofSeconds(5);
+
 	private final Queue<HandledOperation> handled = new ConcurrentLinkedQueue<>();
 
 	private final AtomicInteger notStored = new AtomicInteger();
+
+	private volatile long last = System.nanoTime();
 
 	private final AtomicInteger consumers = new AtomicInteger();
 
 	@Override
 	public void handled(HandledOperation operation) {
+		this.last = System.nanoTime();
 		if (!operation.listener().equals(NESTED)) {
 			this.handled.add(operation);
 		}
@@ -55,6 +61,14 @@ class Observations implements OperationObserver {
 	 */
 	boolean idle() {
 		return this.consumers.get() == 0;
+	}
+
+	/**
+	 * Whether nothing has happened for some seconds.
+	 * @return whether no record is retried any more
+	 */
+	boolean quiet() {
+		return System.nanoTime() - this.last > QUIET.toNanos();
 	}
 
 	List<HandledOperation> handled() {

@@ -61,7 +61,7 @@ final class Oracle {
 		checkOutcomes();
 		checkRecords();
 		checkOutput();
-		check(this.evidence.lag() <= (allows(Limit.ASYNCHRONOUS_LAG) ? Traffic.PARTITIONS : 0), "lag",
+		check(this.evidence.lag() <= (allows(Limit.ASYNCHRONOUS_LAG) ? Limit.lag(this.combination) : 0), "lag",
 				this.evidence.lag());
 		return this.problems;
 	}

@@ -229,7 +229,7 @@ final class Trial {
 			.with("idempotency.outbox.enabled", c.outbox())
 			.with("idempotency.outbox.poll-interval", "100ms")
 			.with("spring.kafka.client-id", this.topic)
-			.with("spring.kafka.consumer.max-poll-records", 8)
+			.with("spring.kafka.consumer.max-poll-records", Limit.POLL)
 			.with("spring.kafka.consumer.isolation-level", "read_committed")
 			.with("spring.datasource.hikari.pool-name", this.topic);
 		switch (c.levels().get(Factor.PROTOCOL)) {
@@ -280,8 +280,8 @@ final class Trial {
 				.filter((container) -> !container.isRunning())
 				.forEach(MessageListenerContainer::start);
 		}
-		long tolerance = (Limit.COUNTED_ACKNOWLEDGMENT.applies(this.combination)
-				|| Limit.ASYNCHRONOUS_LAG.applies(this.combination)) ? Traffic.PARTITIONS : 0;
+		long tolerance = context.getBean(Observations.class).quiet() ? Limit.lag(this.combination)
+				: Limit.COUNTED_ACKNOWLEDGMENT.applies(this.combination) ? Traffic.PARTITIONS : 0;
 		if (Kafka.lag(this.topic, this.topic) > tolerance) {
 			return false;
 		}
