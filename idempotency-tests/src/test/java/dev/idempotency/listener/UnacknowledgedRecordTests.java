@@ -157,9 +157,7 @@ class UnacknowledgedRecordTests {
 		app.stop(name);
 		assertThat(app.lag(name)).isEqualTo(2);
 		app.start(name);
-		// The container commits an acknowledgment of this thread later than one of its
-		// own
-		// thread, so x must wait for it.
+		// The container commits an acknowledgment of this thread later than its own.
 		await().atMost(PATIENCE)
 			.until(() -> Collections.frequency(listeners.outcomes(app.key(name, "x")), Outcome.DUPLICATE) >= 2);
 		listeners.acknowledgments.get(name + " u").acknowledge();
