@@ -113,7 +113,10 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 
 	@Override
 	public boolean needsSavepoints() {
-		return false;
+		// A claim takes one statement in MariaDB. In MySQL the second one may fail when
+		// the
+		// first one has succeeded.
+		return !this.mariaDb;
 	}
 
 	// Far below the usual 'max_allowed_packet', above which the server closes the

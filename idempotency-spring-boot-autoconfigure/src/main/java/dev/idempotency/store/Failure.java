@@ -29,7 +29,7 @@ public record Failure(String type, @Nullable String message) {
 		try {
 			message = error.getMessage();
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			message = null;
 		}
 		return new Failure(error.getClass().getName(), message);

@@ -425,6 +425,10 @@ final class BatchPlan {
 			}
 		}
 
+		@Nullable OperationBlockedException claimFailure() {
+			return this.claimFailure;
+		}
+
 		boolean isUnanswered() {
 			return isProtected() && this.original == null && this.decision == Decision.DUE && this.claim == null
 					&& this.claimFailure == null;

@@ -60,7 +60,7 @@ final class ClaimsAhead implements AutoCloseable {
 			this.release.runEvery(UNUSED);
 			return this.engine.calls().circuit().tryAcquirePermission() ? operation : null;
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			// The handler has run, so its completion must be recorded in any case.
 			logger.debug("The next operation is not claimed ahead", ex);
 			return null;

@@ -43,7 +43,7 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 			bytes = ((ResultCodec<Object>) codec).write(body);
 			read = (bytes != null) ? codec.read(bytes) : null;
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			throw new IllegalStateException(unusable(body, "cannot be stored and read as the result"), ex);
 		}
 		if (bytes == null) {

@@ -260,9 +260,11 @@ final class LeasedProtocol {
 				| IdempotencyStoreRefusedException ex) {
 			if (items.size() == 1) {
 				this.plan.item(items.get(0)).setClaimFailure(ex);
+				releaseUncertain(items);
 				return;
 			}
 			List<Integer> behind = claimEach(items);
+			releaseUncertain(items);
 			if (ex instanceof IdempotencyStoreRefusedException) {
 				releaseOnce(behind, subject);
 			}
@@ -289,6 +291,14 @@ final class LeasedProtocol {
 			}
 		}
 		return behind;
+	}
+
+	// After an Error of the store, its claims may have succeeded.
+	private void releaseUncertain(List<Integer> items) {
+		releaseLater(StoreCalls.some(items, (index) -> {
+			OperationBlockedException failure = this.plan.item(index).claimFailure();
+			return failure != null && failure.getCause() instanceof Error;
+		}));
 	}
 
 	private List<Claim> claimAll(Object subject, List<ClaimRequest> requests) {
@@ -385,8 +395,8 @@ final class LeasedProtocol {
 			defer(this.deferral, mine);
 			return;
 		}
+		List<OwnedClaim> claims = claims(mine);
 		try {
-			List<OwnedClaim> claims = claims(mine);
 			if (this.ahead == null || this.deferral != null || !this.ahead.complete(claims.get(0))) {
 				this.settlements.settle(StoreCall.COMPLETE, this.run.subject(mine), claims);
 			}
@@ -394,6 +404,10 @@ final class LeasedProtocol {
 		}
 		catch (OperationBlockedException ex) {
 			this.plan.undone(mine, ex);
+		}
+		catch (Throwable ex) {
+			this.settlements.retryUnnoted(claims);
+			throw ex;
 		}
 	}
 

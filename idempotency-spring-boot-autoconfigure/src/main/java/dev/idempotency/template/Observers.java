@@ -71,7 +71,7 @@ public record Observers(List<OperationObserver> operations, List<StoreObserver> 
 			try {
 				event.accept(observer);
 			}
-			catch (RuntimeException | Error ex) {
+			catch (Throwable ex) {
 				logger.warn("The observer " + observer.getClass().getName()
 						+ " threw an exception; the event was dropped. Fix the observer", ex);
 			}

@@ -79,8 +79,9 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// Raise the marks one by one, because a concurrent transaction holds one of
-	// them. Only the items of its partition are blocked.
-	void claimEach(BatchRun run, List<Integer> items, UUID token) {
+	// them. Only the items of its partition are blocked. Returns whether it is certain
+	// that no other mark than those of the claimed items is raised.
+	boolean claimEach(BatchRun run, List<Integer> items, UUID token) {
 		for (Partition partition : partitions(run, items, token)) {
 			int first = partition.items().get(0);
 			if (run.plan().isLaneBlocked(first)) {
@@ -94,11 +95,15 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				item.setClaimFailure(ex);
+				if (Transactions.isUncertain(ex)) {
+					return false;
+				}
 				continue;
 			}
 			// A failure after this must roll back the transaction, which has the mark.
 			answer(run, partition, previous);
 		}
+		return true;
 	}
 
 	private void answer(BatchRun run, Partition partition, long previous) {

@@ -28,7 +28,7 @@ record OperationContexts(List<OperationContext> contexts) {
 				OpenContext open = opening.apply(context);
 				opened = (open != null) ? new Opened(open, opened) : opened;
 			}
-			catch (RuntimeException | Error ex) {
+			catch (Throwable ex) {
 				failed(context, ex);
 			}
 		}
@@ -58,7 +58,7 @@ record OperationContexts(List<OperationContext> contexts) {
 			try {
 				callback.accept(open);
 			}
-			catch (RuntimeException | Error ex) {
+			catch (Throwable ex) {
 				failed(open, ex);
 			}
 		}

@@ -112,7 +112,7 @@ public final class OperationSpec {
 		try {
 			this.fingerprint = serialization.fingerprint(content);
 		}
-		catch (RuntimeException | StackOverflowError | LinkageError | AssertionError ex) {
+		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
 			throw new IdempotencyFingerprintUnusableException("The content of the operation '" + this.name + "', "
 					+ ((content != null) ? "a " + content.getClass().getName() : "null")
 					+ ", cannot be serialized. Use values that can be written as JSON.", ex);

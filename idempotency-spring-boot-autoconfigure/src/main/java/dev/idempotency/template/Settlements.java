@@ -166,7 +166,9 @@ final class Settlements implements AutoCloseable {
 		try {
 			answers = sendOrRestore(call, subject, claims);
 		}
-		catch (OperationBlockedException ex) {
+		catch (Throwable ex) {
+			// First, because a log may fail, too.
+			claims.forEach(this::retryLater);
 			if (call == StoreCall.COMPLETE) {
 				logger.error("The handler has completed, but its completion could not be recorded: " + subject
 						+ ". The completion is retried and the lease is renewed until it is recorded. If this process "
@@ -178,7 +180,6 @@ final class Settlements implements AutoCloseable {
 								+ " could not be recorded. It is retried until it is recorded or the claim has expired",
 						ex);
 			}
-			claims.forEach(this::retryLater);
 			if (call == StoreCall.COMPLETE) {
 				throw ex;
 			}
@@ -243,12 +244,17 @@ final class Settlements implements AutoCloseable {
 		if (claim.isRelease() && this.pending.size() >= MAX_RELEASES) {
 			return;
 		}
-		// The listener is notified before a retry can settle the claim.
-		if (claim.isCompletion()) {
-			this.engine.observers()
-				.operation((observer) -> observer.completionFailed(claim.operation().name(), claim.operation().key()));
+		try {
+			// The listener is notified before a retry can settle the claim.
+			if (claim.isCompletion()) {
+				this.engine.observers()
+					.operation(
+							(observer) -> observer.completionFailed(claim.operation().name(), claim.operation().key()));
+			}
 		}
-		this.pending.put(claim.request().token(), claim);
+		finally {
+			this.pending.put(claim.request().token(), claim);
+		}
 		this.unavailable.set(true);
 		try {
 			this.retry.runEvery(Duration.ofSeconds(1));
@@ -380,7 +386,7 @@ final class Settlements implements AutoCloseable {
 			logger.debug("The store is unavailable; the settlement is still pending: " + claim, ex);
 			return false;
 		}
-		catch (OperationBlockedException ex) {
+		catch (Throwable ex) {
 			logger.debug("The settlement is still pending: " + claim, ex);
 		}
 		return true;
@@ -429,10 +435,21 @@ final class Settlements implements AutoCloseable {
 			this.pending.remove(claim.request().token(), claim);
 			return settlement;
 		}
-		catch (OperationBlockedException ex) {
+		catch (Throwable ex) {
 			claim.retryFailed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
 			this.unavailable.set(true);
 			throw ex;
+		}
+	}
+
+	// Retry the completions that have neither an outcome nor a retry. Near the end of the
+	// stack, even the attempt to note a retry may fail.
+	void retryUnnoted(List<OwnedClaim> claims) {
+		for (OwnedClaim claim : claims) {
+			if (!claim.isEnded() && !this.pending.containsKey(claim.request().token())) {
+				claim.beginSettling(StoreCall.COMPLETE);
+				retryLater(claim);
+			}
 		}
 	}
 

@@ -30,7 +30,8 @@ import dev.idempotency.template.StoreObserver.StoreOutcome;
  * Calls a store, reports the outcome to the circuit breaker, the listener and the log,
  * and converts each exception of the store into an {@link OperationBlockedException}: an
  * error of the store is never an error of the handler. Only an outage counts for the
- * circuit breaker. An {@link Error} is an outage.
+ * circuit breaker. An error of unknown kind is a refusal, because it may concern one key
+ * only.
  */
 final class StoreCalls {
 
@@ -108,45 +109,76 @@ final class StoreCalls {
 
 	private <T> T call(StoreCall call, Object subject, Supplier<@Nullable T> action, boolean inTransaction) {
 		long start = System.nanoTime();
-		StoreOutcome outcome = StoreOutcome.OK;
+		T answer;
 		try {
-			return answer(action.get());
+			answer = answer(action.get());
 		}
-		catch (OperationInProgressException ex) {
-			throw new OperationInProgressException(ex.getMessage() + ": " + subject, ex.retryAfter());
-		}
-		catch (IdempotencyRecordUnreadableException ex) {
-			throw new IdempotencyRecordUnreadableException(ex.getMessage() + ": " + subject, ex.getCause());
-		}
-		catch (RuntimeException | Error ex) {
-			if (inTransaction && ex instanceof UnexpectedRollbackException) {
+		catch (Throwable ex) {
+			// If the transaction can only be rolled back, the store has answered.
+			OperationBlockedException blocked = (inTransaction && ex instanceof UnexpectedRollbackException) ? null
+					: blocked(call, subject, ex);
+			ended(call, blocked, since(start));
+			if (blocked == null) {
 				throw ex;
 			}
-			if (ex instanceof Error || ex instanceof IdempotencyStoreUnavailableException
-					|| (!(ex instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(ex))) {
-				outcome = StoreOutcome.UNAVAILABLE;
-				IdempotencyStoreUnavailableException unavailable = unavailable(call, subject, ex);
-				failed(unavailable, since(start));
-				throw unavailable;
-			}
-			outcome = StoreOutcome.REFUSED;
-			IdempotencyStoreRefusedException refused = refused(call, subject, ex);
-			logRefusal(call, refused);
-			this.observers.store((observer) -> observer.storeFailed(this.store, refused));
-			throw refused;
+			throw blocked;
 		}
-		finally {
-			Duration duration = since(start);
-			if (outcome != StoreOutcome.UNAVAILABLE) {
-				// A store that refuses a call is available.
-				this.circuit.onSuccess(duration);
+		ended(call, null, since(start));
+		return answer;
+	}
+
+	private OperationBlockedException blocked(StoreCall call, Object subject, Throwable error) {
+		try {
+			if (error instanceof OperationInProgressException busy) {
+				return new OperationInProgressException(busy.getMessage() + ": " + subject, busy.retryAfter());
 			}
-			if (outcome == StoreOutcome.OK) {
-				logRecovery();
-				this.onSuccess.run();
+			if (error instanceof IdempotencyRecordUnreadableException unreadable) {
+				return new IdempotencyRecordUnreadableException(unreadable.getMessage() + ": " + subject,
+						unreadable.getCause());
 			}
-			StoreOutcome answered = outcome;
-			this.observers.store((observer) -> observer.storeCalled(this.store, call, answered, duration));
+			boolean outage = error instanceof IdempotencyStoreUnavailableException
+					|| (!(error instanceof IdempotencyStoreRefusedException) && StoreErrors.isOutage(error));
+			return outage ? unavailable(call, subject, error) : refused(call, subject, error);
+		}
+		catch (Throwable ex) {
+			// An error whose cause or text cannot be read.
+			return new IdempotencyStoreRefusedException(
+					"A " + name(call) + " of the idempotency store failed with " + error.getClass().getName(), null,
+					null);
+		}
+	}
+
+	// What reports the end of a call must not change its outcome: a completion without
+	// an outcome would be lost.
+	private void ended(StoreCall call, @Nullable OperationBlockedException blocked, Duration duration) {
+		StoreOutcome outcome = StoreOutcome.OK;
+		if (blocked instanceof IdempotencyStoreUnavailableException unavailable) {
+			outcome = StoreOutcome.UNAVAILABLE;
+			failed(unavailable, duration);
+		}
+		else {
+			// A store that refuses a call is available.
+			report(() -> this.circuit.onSuccess(duration));
+		}
+		if (blocked instanceof IdempotencyStoreRefusedException refused) {
+			outcome = StoreOutcome.REFUSED;
+			report(() -> logRefusal(call, refused));
+			this.observers.store((observer) -> observer.storeFailed(this.store, refused));
+		}
+		if (outcome == StoreOutcome.OK) {
+			logRecovery();
+			report(this.onSuccess);
+		}
+		StoreOutcome answered = outcome;
+		this.observers.store((observer) -> observer.storeCalled(this.store, call, answered, duration));
+	}
+
+	private static void report(Runnable report) {
+		try {
+			report.run();
+		}
+		catch (Throwable ex) {
+			logger.warn("The end of a store call could not be reported: " + ex.getClass().getName());
 		}
 	}
 
@@ -216,9 +248,9 @@ final class StoreCalls {
 	}
 
 	void failed(IdempotencyStoreUnavailableException error, Duration duration) {
-		this.circuit.onError(duration, error);
+		report(() -> this.circuit.onError(duration, error));
 		this.observers.store((observer) -> observer.storeFailed(this.store, error));
-		logOutage(error);
+		report(() -> logOutage(error));
 	}
 
 	private IdempotencyStoreUnavailableException unavailable(StoreCall call, Object subject, Throwable error) {

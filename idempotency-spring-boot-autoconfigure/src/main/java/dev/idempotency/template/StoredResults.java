@@ -103,7 +103,7 @@ final class StoredResults {
 		try {
 			return codec.read(outcome);
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but its stored result of " + outcome.length
 							+ " bytes cannot be read as the type that the handler declares: " + operation
@@ -126,7 +126,7 @@ final class StoredResults {
 		try {
 			return this.transformer.fromStored(key, OutcomeMark.TRANSFORMED.remove(stored));
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			throw new IdempotencyResultUnreadableException(
 					"The operation has completed, but the StoredOutcomeTransformer cannot restore its stored outcome of "
 							+ stored.length + " bytes: " + subject
@@ -144,7 +144,7 @@ final class StoredResults {
 		try {
 			message = this.transformer.failureMessage(error);
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			logger.warn("The StoredOutcomeTransformer failed, so the message of a failure is not stored. "
 					+ "Correct the method 'failureMessage'", ex);
 		}
@@ -169,7 +169,7 @@ final class StoredResults {
 			}
 			return bytes;
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			return notStored(operation, result, "it cannot be written. Make the result type serializable"
 					+ ((this.transformer != null) ? ", or correct the StoredOutcomeTransformer" : ""), ex);
 		}
@@ -193,7 +193,7 @@ final class StoredResults {
 			// The transformer may change its argument.
 			stored = this.transformer.toStored(operation.key(), outcome.clone());
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			throw new IllegalStateException("The StoredOutcomeTransformer cannot transform the outcome of " + operation
 					+ ". Correct the transformer", ex);
 		}
@@ -213,7 +213,7 @@ final class StoredResults {
 		try {
 			codec.read(fromStored(operation.key(), operation, bytes));
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			if (check.failed.compareAndSet(false, true)) {
 				boolean restored = !(ex instanceof IdempotencyResultUnreadableException);
 				IdempotencyResultUnreadableException unreadable = new IdempotencyResultUnreadableException(

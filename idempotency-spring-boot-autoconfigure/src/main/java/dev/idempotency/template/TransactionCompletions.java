@@ -130,7 +130,22 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	// pool would wait for each other until their leases expire.
 	private void end(List<PendingCompletion> completions, boolean committed) {
 		this.settlements.settle(claims(completions).stream().map(OwnedClaim::operation).toList(), committed,
-				() -> completions.forEach(committed ? PendingCompletion::complete : PendingCompletion::release));
+				() -> completions.forEach((completion) -> end(completion, committed)));
+	}
+
+	// The others must not wait for an application that is restarted.
+	private static void end(PendingCompletion completion, boolean committed) {
+		try {
+			if (committed) {
+				completion.complete();
+			}
+			else {
+				completion.release();
+			}
+		}
+		catch (Throwable ex) {
+			logger.error("The end of " + completion + " could not be recorded. It is retried", ex);
+		}
 	}
 
 	private static List<OwnedClaim> claims(List<PendingCompletion> completions) {

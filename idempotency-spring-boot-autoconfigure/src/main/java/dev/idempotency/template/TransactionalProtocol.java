@@ -167,6 +167,9 @@ final class TransactionalProtocol {
 			this.calls.circuit().releasePermission();
 			throw new IllegalStateException(JOINED);
 		}
+		if (joined) {
+			this.transactions.requireMarked();
+		}
 		Object asked = this.run.subject(unanswered);
 		try {
 			if (!claimRecords(asked, joined, insert && !joined)) {
@@ -188,7 +191,7 @@ final class TransactionalProtocol {
 			}
 			return claimEach(positioned, asked);
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			this.transactions.rollbackOwn(transaction, ex);
 			throw ex;
 		}
@@ -223,14 +226,22 @@ final class TransactionalProtocol {
 
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
+	// A transaction that may contain the claim of a blocked item is not committed: no
+	// item has a claim then, and the others are claimed again.
 	private TransactionStatus claimEach(List<Integer> positioned, Object asked) {
 		TransactionStatus transaction = this.transactions.begin(asked, this.boundary.definition());
 		return this.transactions.orRollback(transaction, () -> {
 			for (int index : this.requested) {
 				Item item = this.plan.item(index);
 				this.plan.claimOne(index, () -> claimAll(List.of(item.request()), item.operation(), true).get(0));
+				if (Transactions.isUncertain(item.claimFailure())) {
+					this.plan.unclaim();
+					return transaction;
+				}
 			}
-			this.offsets.claimEach(this.run, positioned, this.token);
+			if (!this.offsets.claimEach(this.run, positioned, this.token)) {
+				this.plan.unclaim();
+			}
 			return transaction;
 		});
 	}

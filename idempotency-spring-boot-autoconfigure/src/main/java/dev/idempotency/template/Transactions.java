@@ -71,20 +71,26 @@ final class Transactions {
 					+ store.name() + "' has no transaction synchronization, by which the library observes the end of a "
 					+ "transaction.", "Remove its setting SYNCHRONIZATION_NEVER.");
 		}
-		if (manager instanceof AbstractPlatformTransactionManager spring
-				&& !spring.isGlobalRollbackOnParticipationFailure()) {
-			throw new IdempotencyConfigurationException(
-					"The transaction manager of the idempotency store '" + store.name()
-							+ "' does not mark a joined transaction for rollback, so a caller could commit a part "
-							+ "of the effect of a failed handler.",
-					"Set its property globalRollbackOnParticipationFailure to true.");
-		}
 		this.engine = engine;
 		this.calls = engine.calls();
 		this.store = store;
 		this.manager = manager;
 		this.asynchronous = asynchronous;
 		this.ended = EndedTransactions.of(manager);
+	}
+
+	// An exception of the handler must not leave a part of its effect to the caller.
+	void requireMarked() {
+		if (this.manager instanceof AbstractPlatformTransactionManager spring
+				&& !spring.isGlobalRollbackOnParticipationFailure()) {
+			this.calls.circuit().releasePermission();
+			throw new IdempotencyConfigurationException(
+					"The transaction manager of the idempotency store '" + this.store.name()
+							+ "' does not mark a joined transaction for rollback, so a caller could commit a part "
+							+ "of the effect of a failed handler.",
+					"Set its property globalRollbackOnParticipationFailure to true, or execute the operation outside of "
+							+ "the transaction.");
+		}
 	}
 
 	// Begin or join the first transaction of a delivery, with a permission of the circuit
@@ -97,7 +103,7 @@ final class Transactions {
 		catch (IdempotencyStoreUnavailableException ex) {
 			throw ex;
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			this.calls.circuit().releasePermission();
 			throw ex;
 		}
@@ -221,7 +227,7 @@ final class Transactions {
 		try {
 			return action.get();
 		}
-		catch (RuntimeException | Error ex) {
+		catch (Throwable ex) {
 			rollbackOwn(transaction, ex);
 			throw ex;
 		}
@@ -231,12 +237,16 @@ final class Transactions {
 	// whose handler does not run. A savepoint undoes a claim that fails as the store
 	// describes, or in an outage. Any other exception may follow a claim that succeeds.
 	void rollbackOwn(TransactionStatus transaction, @Nullable Throwable cause) {
-		Throwable thrown = (cause instanceof OperationBlockedException) ? cause.getCause() : cause;
-		boolean known = thrown == null || thrown instanceof OperationBlockedException || thrown instanceof SQLException
-				|| StoreErrors.isOutage(thrown);
-		if (transaction.isNewTransaction() || !known) {
+		if (transaction.isNewTransaction() || isUncertain(cause)) {
 			rollback(transaction, cause);
 		}
+	}
+
+	// Whether the transaction may contain the claim that has failed.
+	static boolean isUncertain(@Nullable Throwable failure) {
+		Throwable thrown = (failure instanceof OperationBlockedException) ? failure.getCause() : failure;
+		return thrown != null && !(thrown instanceof OperationBlockedException) && !(thrown instanceof SQLException)
+				&& !StoreErrors.isOutage(thrown);
 	}
 
 	// Whether a failed transaction may have been committed: its commit was answered with

@@ -1,17 +1,23 @@
 package dev.idempotency.template;
 
+import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -39,6 +45,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
+import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMarks;
@@ -97,9 +104,18 @@ class ForeignErrorTests {
 	}
 
 	private IdempotencyTemplate template(Object store, Observers observers, List<OperationContext> contexts) {
+		return template(store, observers, contexts, StoreCircuit.ALWAYS_CLOSED);
+	}
+
+	private IdempotencyTemplate template(Object store, StoreCircuit circuit) {
+		return template(store, this.observer.observers(), List.of(), circuit);
+	}
+
+	private IdempotencyTemplate template(Object store, Observers observers, List<OperationContext> contexts,
+			StoreCircuit circuit) {
 		this.template = new IdempotencyTemplate((IdempotencyStore) store,
-				new Settings(null, this.manager, false, StoreCircuit.ALWAYS_CLOSED, CompletionCache.NONE, observers,
-						contexts, Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
+				new Settings(null, this.manager, false, circuit, CompletionCache.NONE, observers, contexts,
+						Settings.DEFAULT_MAXIMUM_RESULT_SIZE, null, OperationSpec.Defaults.STANDARD));
 		return this.template;
 	}
 
@@ -119,6 +135,16 @@ class ForeignErrorTests {
 		return intercept(TransactionalIdempotencyStore.class, database.store(), interceptor);
 	}
 
+	private static TransactionalIdempotencyStore failingOnceBefore(String call, Supplier<? extends Throwable> error) {
+		AtomicBoolean first = new AtomicBoolean(true);
+		return store((method, real) -> {
+			if (method.matches(call) && first.getAndSet(false)) {
+				throw error.get();
+			}
+			return real.call();
+		});
+	}
+
 	// The first of these calls takes effect, and then fails.
 	private static TransactionalIdempotencyStore failingOnceAfter(String call, Supplier<? extends Throwable> error) {
 		AtomicBoolean first = new AtomicBoolean(true);
@@ -129,6 +155,11 @@ class ForeignErrorTests {
 			}
 			return answer;
 		});
+	}
+
+	@SuppressWarnings("unchecked")
+	private static <E extends Throwable> RuntimeException sneaky(Throwable error) throws E {
+		throw (E) error;
 	}
 
 	private static NoClassDefFoundError missing() {
@@ -153,7 +184,11 @@ class ForeignErrorTests {
 	}
 
 	private IdempotentOperation positioned() {
-		OffsetPosition position = new OffsetPosition(this.effect, 0, 5, new OffsetPosition.TopicIdentity() {
+		return positioned(0);
+	}
+
+	private IdempotentOperation positioned(int partition) {
+		OffsetPosition position = new OffsetPosition(this.effect, partition, 5, new OffsetPosition.TopicIdentity() {
 
 			private final UUID topic = UUID.randomUUID();
 
@@ -167,8 +202,8 @@ class ForeignErrorTests {
 			}
 
 		});
-		return new IdempotentOperation(this.key, "payments", "o", Mode.TRANSACTIONAL, null, TestDatabase.LEASE,
-				TestDatabase.RETENTION, position, null);
+		return new IdempotentOperation(IdempotencyKey.of(this.key.scope(), this.key.value() + partition), "payments",
+				"o" + partition, Mode.TRANSACTIONAL, null, TestDatabase.LEASE, TestDatabase.RETENTION, position, null);
 	}
 
 	private Optional<State> state() {
@@ -178,13 +213,14 @@ class ForeignErrorTests {
 	@ParameterizedTest
 	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-11")
-	void errorOfAClaimIsAnOutage(Mode mode) {
+	void errorOfAClaimIsARefusal(Mode mode) {
 		IdempotencyTemplate payments = template(failingOnceAfter("claimAll|insertAll", ForeignErrorTests::missing));
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> pay(payments, mode))
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> pay(payments, mode))
 			.withCauseInstanceOf(NoClassDefFoundError.class);
-		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNAVAILABLE);
-		assertThat(this.observer.storeCalls()).anyMatch((call) -> call.endsWith("CLAIM unavailable"));
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.REFUSED);
+		assertThat(this.observer.storeCalls()).anyMatch((call) -> call.endsWith("CLAIM refused"));
 		// The claim of the failed call is released.
+		payments.settle();
 		assertThat(pay(payments, mode).duplicate()).isFalse();
 		assertThat(effects()).isOne();
 	}
@@ -205,6 +241,120 @@ class ForeignErrorTests {
 		assertThat(state()).contains(State.COMPLETED);
 	}
 
+	@ParameterizedTest
+	@MethodSource("errors")
+	@Tag("promise-1")
+	void effectHappensOnceIfItsResultCannotBeWritten(Supplier<Throwable> error) {
+		for (Mode mode : List.of(Mode.TRANSACTIONAL, Mode.LEASED)) {
+			IdempotentOperation operation = TestDatabase.operation(TestDatabase.newKey(), mode);
+			IdempotencyTemplate payments = template(database.store());
+			payments.execute(operation, new BrokenCodec(error), this::insert);
+			assertThat(payments.execute(operation, new BrokenCodec(error), this::insert).duplicate()).isTrue();
+			payments.close();
+		}
+		assertThat(effects()).isEqualTo(2);
+	}
+
+	static List<StoreCircuit> brokenCircuits() {
+		return List.of(new BrokenCircuit(() -> new OutOfMemoryError("circuit")),
+				new BrokenCircuit(() -> new IllegalStateException("circuit")), new BrokenCircuit(WithoutText::new),
+				new BrokenCircuit(() -> new IOException("checked")));
+	}
+
+	// The report of an error must not replace it.
+	@ParameterizedTest
+	@MethodSource("brokenCircuits")
+	@Tag("promise-1")
+	void completionIsPendingWhateverFailsAfterItsCall(StoreCircuit circuit) {
+		IdempotencyTemplate payments = template(failingOnceBefore("completeAll", WithoutText::new), circuit);
+		catchThrowable(() -> pay(payments, Mode.LEASED));
+		payments.settle();
+		database.endLease(this.key);
+		assertThat(pay(payments, Mode.LEASED).duplicate()).isTrue();
+		assertThat(effects()).isOne();
+	}
+
+	@Test
+	@Tag("promise-1")
+	void completionsBehindABrokenOneAreRecorded() {
+		IdempotencyKey second = TestDatabase.newKey();
+		IdempotencyTemplate payments = template(failingOnceBefore("completeAll", WithoutText::new));
+		this.transactions.executeWithoutResult((status) -> {
+			pay(payments, Mode.LEASED);
+			payments.execute(TestDatabase.operation(second, Mode.LEASED), new TextCodec(), () -> "second");
+		});
+		await().untilAsserted(() -> assertThat(database.record(second).state()).isEqualTo(State.COMPLETED));
+	}
+
+	// Errors that concern some keys must not stop the completions of others.
+	@Test
+	@Tag("promise-14")
+	void completionsAreRecordedBesideKeysWhoseCallsAlwaysFail() {
+		Set<String> failing = ConcurrentHashMap.newKeySet();
+		AtomicBoolean outage = new AtomicBoolean();
+		IdempotencyTemplate payments = template(Proxy.newProxyInstance(getClass().getClassLoader(),
+				new Class<?>[] { IdempotencyStore.class }, (proxy, method, arguments) -> {
+					if (method.getName().equals("completeAll")) {
+						if (outage.get()) {
+							throw new IdempotencyStoreUnavailableException("outage", null);
+						}
+						if (failing.contains(((Completion) ((List<?>) arguments[0]).get(0)).claim().key().value())) {
+							throw new StackOverflowError();
+						}
+					}
+					return method.invoke(database.store(), arguments);
+				}));
+		for (int i = 0; i < 30; i++) {
+			IdempotencyKey broken = TestDatabase.newKey();
+			failing.add(broken.value());
+			payments.executeAsync(TestDatabase.operation(broken, Mode.LEASED), new TextCodec(),
+					() -> CompletableFuture.completedFuture("never"));
+		}
+		outage.set(true);
+		List<CompletableFuture<IdempotentResult<String>>> healthy = IntStream.range(0, 20)
+			.mapToObj((i) -> payments.executeAsync(TestDatabase.operation(TestDatabase.newKey(), Mode.LEASED),
+					new TextCodec(), () -> CompletableFuture.completedFuture("done")))
+			.toList();
+		await().until(() -> payments.admin().unrecorded().size() == 50);
+		outage.set(false);
+		await().until(() -> healthy.stream().allMatch(CompletableFuture::isDone));
+	}
+
+	// A claim of a batch that fails after it has succeeded must not be committed with the
+	// others.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-1")
+	void claimOfABatchThatMayHaveSucceededIsNotCommitted(boolean marks) {
+		AtomicBoolean contended = new AtomicBoolean(true);
+		AtomicBoolean failing = new AtomicBoolean(true);
+		Interceptor claims = (method, real) -> {
+			if (method.matches("insertAll|raiseAll") && contended.getAndSet(false)) {
+				throw new OperationInProgressException("contention", Duration.ZERO);
+			}
+			Object answer = real.call();
+			if (method.matches("claimAllInTransaction|raise") && failing.getAndSet(false)) {
+				throw new IllegalStateException("behind the claim");
+			}
+			return answer;
+		};
+		IdempotencyTemplate payments = template(store((method, real) -> (marks && method.equals("offsetMarks"))
+				? Optional.of(intercept(OffsetMarks.class, database.store().offsetMarks().orElseThrow(), claims))
+				: claims.call(method, real)));
+		List<BatchItem> items = marks ? List.of(new BatchItem(positioned(0), 0), new BatchItem(positioned(1), 1))
+				: List.of(new BatchItem(operation(Mode.TRANSACTIONAL), 0),
+						new BatchItem(TestDatabase.operation(TestDatabase.newKey(), Mode.TRANSACTIONAL), 1));
+		Set<Integer> done = new HashSet<>();
+		BatchHandler<String> handler = (due) -> {
+			done.addAll(due);
+			return new ArrayList<>(Collections.nCopies(due.size(), insert()));
+		};
+		assertThat(payments.executeAll(items, new TextCodec(), handler).blocked()).containsOnlyKeys(0);
+		assertThat(done).containsExactly(1);
+		payments.executeAll(items, new TextCodec(), handler);
+		assertThat(done).containsExactly(0, 1);
+	}
+
 	@Test
 	@Tag("promise-14")
 	void errorOfTheRecordOfAFailureDoesNotReplaceTheException() {
@@ -223,13 +373,13 @@ class ForeignErrorTests {
 
 	@Test
 	@Tag("promise-1")
-	void errorOfTheRecordOfAFailureIsAnOutageInTransactionalMode() {
+	void errorOfTheRecordOfAFailureIsARefusalInTransactionalMode() {
 		IdempotencyTemplate payments = template(failingOnceAfter("noteFailures", ForeignErrorTests::missing));
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> payments.execute(operation(Mode.TRANSACTIONAL), new TextCodec(), () -> {
 				throw new IllegalStateException("handler");
 			}));
-		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNAVAILABLE);
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.REFUSED);
 	}
 
 	@ParameterizedTest
@@ -247,14 +397,16 @@ class ForeignErrorTests {
 		assertThat(this.observer.outcomes()).containsExactly(Outcome.PROCESSED, Outcome.DUPLICATE);
 	}
 
-	static List<Supplier<Error>> errors() {
-		return List.of(StackOverflowError::new, ForeignErrorTests::missing, () -> new AssertionError("a getter"));
+	// Code in Kotlin may throw checked exceptions anywhere.
+	static List<Supplier<Throwable>> errors() {
+		return List.of(StackOverflowError::new, ForeignErrorTests::missing, () -> new AssertionError("a getter"),
+				() -> new IOException("checked"));
 	}
 
 	@ParameterizedTest
 	@MethodSource("errors")
 	@Tag("promise-10")
-	void storedResultWhoseCodecFailsWithAnErrorIsUnreadable(Supplier<Error> error) {
+	void storedResultWhoseCodecFailsWithAnErrorIsUnreadable(Supplier<Throwable> error) {
 		IdempotencyTemplate payments = template(database.store());
 		pay(payments, Mode.LEASED);
 		assertThatExceptionOfType(IdempotencyResultUnreadableException.class)
@@ -264,7 +416,7 @@ class ForeignErrorTests {
 	@ParameterizedTest
 	@MethodSource("errors")
 	@Tag("promise-8")
-	void bodyOfADeclineWhoseCodecFailsWithAnErrorIsAFailureOfTheHandler(Supplier<Error> error) {
+	void bodyOfADeclineWhoseCodecFailsWithAnErrorIsAFailureOfTheHandler(Supplier<Throwable> error) {
 		IdempotencyTemplate payments = template(database.store());
 		assertThatIllegalStateException()
 			.isThrownBy(() -> payments.execute(operation(Mode.LEASED), new BrokenCodec(error), () -> {
@@ -276,7 +428,7 @@ class ForeignErrorTests {
 	@ParameterizedTest
 	@MethodSource("errors")
 	@Tag("promise-8")
-	void resultThatCannotBeReadBackIsStored(Supplier<Error> error) {
+	void resultThatCannotBeReadBackIsStored(Supplier<Throwable> error) {
 		BrokenCodec codec = new BrokenCodec(error);
 		codec.writes = true;
 		assertThat(template(database.store()).execute(operation(Mode.LEASED), codec, this::insert).result())
@@ -523,13 +675,49 @@ class ForeignErrorTests {
 
 	}
 
+	private static final class BrokenCircuit implements StoreCircuit {
+
+		private final AtomicBoolean first = new AtomicBoolean(true);
+
+		private final Supplier<Throwable> error;
+
+		BrokenCircuit(Supplier<Throwable> error) {
+			this.error = error;
+		}
+
+		@Override
+		public boolean tryAcquirePermission() {
+			return true;
+		}
+
+		@Override
+		public void releasePermission() {
+		}
+
+		@Override
+		public void onSuccess(Duration duration) {
+		}
+
+		@Override
+		public void onError(Duration duration, Throwable outage) {
+			if (this.first.getAndSet(false)) {
+				throw sneaky(this.error.get());
+			}
+		}
+
+		@Override
+		public void onStateChange(Consumer<State> consumer) {
+		}
+
+	}
+
 	private static final class BrokenCodec implements ResultCodec<String> {
 
-		private final Supplier<Error> error;
+		private final Supplier<Throwable> error;
 
 		private boolean writes;
 
-		BrokenCodec(Supplier<Error> error) {
+		BrokenCodec(Supplier<Throwable> error) {
 			this.error = error;
 		}
 
@@ -538,12 +726,12 @@ class ForeignErrorTests {
 			if (this.writes) {
 				return new TextCodec().write(result);
 			}
-			throw this.error.get();
+			throw sneaky(this.error.get());
 		}
 
 		@Override
 		public String read(byte[] bytes) {
-			throw this.error.get();
+			throw sneaky(this.error.get());
 		}
 
 	}

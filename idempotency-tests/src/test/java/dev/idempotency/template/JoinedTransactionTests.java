@@ -100,10 +100,15 @@ class JoinedTransactionTests {
 	void managerThatDoesNotMarkAJoinedTransactionIsRefused() {
 		JdbcTransactionManager manager = new JdbcTransactionManager(database.pool());
 		manager.setGlobalRollbackOnParticipationFailure(false);
-		Settings settings = new Settings(manager, false, Observers.none());
-		assertThatExceptionOfType(IdempotencyConfigurationException.class)
-			.isThrownBy(() -> new IdempotencyTemplate(database.store(), settings))
-			.withMessageContaining("does not mark a joined transaction for rollback");
+		try (IdempotencyTemplate joining = new IdempotencyTemplate(database.store(),
+				new Settings(manager, false, Observers.none()))) {
+			IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
+			new TransactionTemplate(manager)
+				.executeWithoutResult((status) -> assertThatExceptionOfType(IdempotencyConfigurationException.class)
+					.isThrownBy(() -> joining.execute(operation, ResultCodec.none(), () -> null))
+					.withMessageContaining("does not mark a joined transaction for rollback"));
+			assertThat(joining.execute(operation, ResultCodec.none(), () -> null).duplicate()).isFalse();
+		}
 	}
 
 	private long effects() {
@@ -232,12 +237,12 @@ class JoinedTransactionTests {
 		};
 		IdempotencyTemplate joining = new IdempotencyTemplate(database.store(),
 				new Settings(broken, false, Observers.none()));
-		// As with a transaction manager whose settings are unknown.
-		broken.setGlobalRollbackOnParticipationFailure(false);
 		assertThatExceptionOfType(DataAccessResourceFailureException.class)
 			.isThrownBy(() -> new TransactionTemplate(broken)
 				.executeWithoutResult((status) -> assertThatIllegalStateException().isThrownBy(() -> joining
 					.execute(TestDatabase.operation(this.key, Mode.TRANSACTIONAL), ResultCodec.none(), () -> {
+						// As with a transaction manager whose settings are unknown.
+						broken.setGlobalRollbackOnParticipationFailure(false);
 						throw new IllegalStateException("handler");
 					}))));
 		joining.close();

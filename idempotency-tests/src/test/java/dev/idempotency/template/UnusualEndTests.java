@@ -594,7 +594,7 @@ class UnusualEndTests {
 				template.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> "done");
 			}
 		});
-		assertThat(this.observer.outcomes()).containsExactly(Outcome.UNAVAILABLE);
+		assertThat(this.observer.outcomes()).containsExactly(Outcome.REFUSED);
 	}
 
 	@ParameterizedTest

@@ -221,7 +221,7 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 			content = expression.evaluate(context);
 			return Objects.requireNonNull(this.serialization).fingerprint(content);
 		}
-		catch (RuntimeException | StackOverflowError | LinkageError | AssertionError ex) {
+		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
 			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
 			throw new IdempotencyFingerprintUnusableException("The fingerprint '" + expression + "' "
 					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be serialized"

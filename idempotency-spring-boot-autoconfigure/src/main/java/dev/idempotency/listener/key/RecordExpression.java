@@ -97,7 +97,7 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 		catch (UnusableKeyException ex) {
 			throw ex;
 		}
-		catch (RuntimeException | StackOverflowError | LinkageError | AssertionError ex) {
+		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
 			// An error that a content causes would stop the container with each delivery.
 			// The message of an exception that a called method throws may quote the
 			// payload, so the failure names its type only.
