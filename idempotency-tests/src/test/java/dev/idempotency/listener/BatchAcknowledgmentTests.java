@@ -262,7 +262,8 @@ class BatchAcknowledgmentTests {
 			}
 		}
 
-		@Bean
+		// Not for the other listeners.
+		@Bean(autowireCandidate = false)
 		static RecordFilterStrategy<Object, Object> withoutX() {
 			return (record) -> "x".equals(record.value());
 		}

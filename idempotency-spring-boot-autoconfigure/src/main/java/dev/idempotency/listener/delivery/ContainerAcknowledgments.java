@@ -15,11 +15,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.listener.delivery.Delivery.ConsumerAction;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.PendingCompletion;
@@ -42,6 +45,8 @@ public final class ContainerAcknowledgments {
 
 	// The state of containers that acknowledge records themselves.
 	static final ContainerAcknowledgments NONE = new ContainerAcknowledgments(new ConcurrentHashMap<>());
+
+	private static final Log logger = LogFactory.getLog(ContainerAcknowledgments.class);
 
 	private final AtomicLong deliveries = new AtomicLong();
 
@@ -70,6 +75,7 @@ public final class ContainerAcknowledgments {
 	// released, because the partition was sought back or has been assigned again.
 	long begin(Collection<? extends ConsumerRecord<?, ?>> records) {
 		if (!isEmpty()) {
+			passOnQuietly();
 			Map<TopicPartition, Long> first = new HashMap<>();
 			records.forEach((record) -> first.putIfAbsent(Coordinates.partition(record), record.offset()));
 			first.forEach(this::releaseFrom);
@@ -102,11 +108,30 @@ public final class ContainerAcknowledgments {
 		return new HashSet<>(this.unacknowledged.keySet());
 	}
 
+	// Whether a commit of the offset of a record that is delivered would pass an
+	// unacknowledged record, or come before the commit of a lower offset.
+	boolean isWaiting(TopicPartition partition) {
+		return this.unacknowledged.containsKey(partition)
+				|| this.queue.stream().anyMatch((one) -> one.last.containsKey(partition));
+	}
+
 	// Complete records and the unacknowledged records before them, because their
-	// offsets are committed without an acknowledgment.
-	void complete(Collection<? extends ConsumerRecord<?, ?>> covered) {
-		if (!this.unacknowledged.isEmpty()) {
-			complete(locked(() -> startCompleting(upTo(last(covered)))));
+	// offsets are committed without an acknowledgment. A queued acknowledgment that such
+	// a
+	// commit passes would move the offset back.
+	void complete(Collection<? extends ConsumerRecord<?, ?>> covered, boolean committed) {
+		if (!isEmpty()) {
+			complete(locked(() -> {
+				Map<TopicPartition, Long> last = last(covered);
+				if (committed) {
+					this.queue = this.queue.stream()
+						.filter((one) -> one.outOfOrder || !one.last.entrySet()
+							.stream()
+							.allMatch((end) -> last.getOrDefault(end.getKey(), -1L) >= end.getValue()))
+						.toList();
+				}
+				return startCompleting(upTo(last));
+			}));
 		}
 	}
 
@@ -252,6 +277,16 @@ public final class ContainerAcknowledgments {
 		});
 	}
 
+	// An acknowledgment of an earlier delivery must not fail this one.
+	private void passOnQuietly() {
+		try {
+			settle();
+		}
+		catch (RuntimeException ex) {
+			logger.warn("An acknowledgment could not be passed on to the container", ex);
+		}
+	}
+
 	private void passOn() {
 		List<QueuedAcknowledgment> ready = new ArrayList<>();
 		List<QueuedAcknowledgment> left = new ArrayList<>();
@@ -278,7 +313,8 @@ public final class ContainerAcknowledgments {
 	}
 
 	private boolean isReady(QueuedAcknowledgment one) {
-		return upTo(one.last).isEmpty() && one.own.stream().allMatch(UnacknowledgedRecord::isRecorded)
+		return (!(one.acknowledgment instanceof ConsumerAction action) || action.isPossible())
+				&& upTo(one.last).isEmpty() && one.own.stream().allMatch(UnacknowledgedRecord::isRecorded)
 				&& one.originals.stream().allMatch((copied) -> copied.released || copied.isRecorded());
 	}
 

@@ -109,6 +109,13 @@ public final class Delivery {
 
 	private boolean duplicate;
 
+	// Whether a delivery inside of this one has decided about the record, because the
+	// application has decorated the listener.
+	private boolean nested;
+
+	// Whether the invoked method cannot acknowledge.
+	private boolean unacknowledging;
+
 	Delivery(ProtectedListeners listeners, List<? extends ConsumerRecord<?, ?>> records,
 			@Nullable Acknowledgment acknowledgment) {
 		this.listeners = listeners;
@@ -134,6 +141,9 @@ public final class Delivery {
 	// may swallow exceptions.
 	static void unbind(Delivery delivery, @Nullable Delivery previous) {
 		CURRENT.set(previous);
+		if (previous != null) {
+			previous.nested = true;
+		}
 		if (previous != null && delivery.blocked != null) {
 			previous.block(delivery.blocked);
 		}
@@ -157,6 +167,7 @@ public final class Delivery {
 	public @Nullable ProtectedListener listener(Method method) {
 		ProtectedListener listener = this.listeners.get(method);
 		this.invoked |= listener != null;
+		this.unacknowledging |= listener != null && !listener.acknowledging();
 		return listener;
 	}
 
@@ -247,6 +258,13 @@ public final class Delivery {
 		this.held = false;
 	}
 
+	// An acknowledgment by a method that fails has no effect.
+	public void failed() {
+		if (this.held) {
+			this.acknowledged = false;
+		}
+	}
+
 	public void completed(boolean duplicate) {
 		end();
 		this.duplicate = duplicate;
@@ -300,8 +318,8 @@ public final class Delivery {
 	// record. A record that a filter may have dropped needs no acknowledgment.
 	void returned(boolean filtering) {
 		if (this.delegate == null || this.delegate instanceof AsyncDelivery || !this.listeners.acknowledging
-				|| this.duplicate || this.nacked || this.acknowledged || !this.unacknowledged.isEmpty()
-				|| (filtering && !this.invoked)) {
+				|| this.nested || this.unacknowledging || this.duplicate || this.nacked || this.acknowledged
+				|| !this.unacknowledged.isEmpty() || (filtering && !this.invoked)) {
 			return;
 		}
 		deferUnprotected(List.of(0));
@@ -345,18 +363,27 @@ public final class Delivery {
 			.toList();
 		// A filter removes records from the list whose indexes the container counts.
 		this.acknowledgments.acknowledge(whole ? this.delivered : this.records.subList(0, end), this.number, own,
-				this.originals, false, whole ? acknowledgment::acknowledge : () -> acknowledgment.acknowledge(end - 1));
+				this.originals, false, whole ? acknowledgment::acknowledge
+						: new ConsumerAction(Thread.currentThread(), () -> acknowledgment.acknowledge(end - 1)));
 	}
 
 	// Complete records whose offsets are committed without an acknowledgment,
 	// although an earlier record of their partition may not be acknowledged.
 	public void complete(List<? extends ConsumerRecord<?, ?>> covered) {
-		this.acknowledgments.complete(covered);
+		complete(covered, true);
+	}
+
+	public void complete(List<? extends ConsumerRecord<?, ?>> covered, boolean committed) {
+		this.acknowledgments.complete(covered, committed);
 	}
 
 	// Complete the records before one at which the container commits the offsets.
 	public void completeBefore(int index) {
 		complete(this.delivered.subList(0, deliveredIndex(index)));
+	}
+
+	public boolean isDeferred(int index) {
+		return this.unacknowledged.containsKey(index);
 	}
 
 	public boolean isUnacknowledged() {
@@ -399,9 +426,25 @@ public final class Delivery {
 	public void nack(int index, Duration sleep) {
 		if (this.delegate != null) {
 			completeBefore(index);
-			this.delegate.nack(index, sleep);
+			BlockedRecordHandling.beginNack();
+			// Here, the container counts the records that a filter has removed, too.
+			this.delegate.nack(deliveredIndex(index), sleep);
 			this.nacked = true;
 		}
+	}
+
+	// The container accepts an index only on the thread of its consumer.
+	record ConsumerAction(Thread consumer, Runnable action) implements Runnable {
+
+		boolean isPossible() {
+			return this.consumer == Thread.currentThread();
+		}
+
+		@Override
+		public void run() {
+			this.action.run();
+		}
+
 	}
 
 	private final class HeldAcknowledgment extends DelegatingAcknowledgment {
@@ -419,10 +462,18 @@ public final class Delivery {
 			else if (!Delivery.this.held && Delivery.this.blocked == null) {
 				passOn(this.delegate);
 			}
+			else if (!Delivery.this.held && !Delivery.this.unacknowledged.isEmpty()) {
+				// Another partition of the batch is blocked, so the offsets are committed
+				// by
+				// a later delivery.
+				complete(Delivery.this.unacknowledged.keySet().stream().map(Delivery.this.records::get).toList(),
+						false);
+			}
 		}
 
 		@Override
 		public void nack(Duration sleep) {
+			BlockedRecordHandling.beginNack();
 			super.nack(sleep);
 			Delivery.this.nacked = true;
 			BlockedRecordHandling.keep(record());
@@ -439,6 +490,7 @@ public final class Delivery {
 		@Override
 		public void nack(int index, Duration sleep) {
 			checkIndex();
+			BlockedRecordHandling.beginNack();
 			this.delegate.nack(index, sleep);
 			Delivery.this.nacked = true;
 		}

@@ -62,12 +62,12 @@ public final class ProtectedListeners implements RecordOutcomes {
 
 	@Override
 	public void recovered(ConsumerRecord<?, ?> record) {
-		this.acknowledgments.complete(List.of(record));
+		this.acknowledgments.complete(List.of(record), true);
 	}
 
 	@Override
 	public boolean isBehindUnacknowledged(ConsumerRecord<?, ?> record) {
-		return this.acknowledgments.unacknowledgedPartitions().contains(Coordinates.partition(record));
+		return this.acknowledgments.isWaiting(Coordinates.partition(record));
 	}
 
 	public AsyncRetries asyncRetries() {
@@ -87,6 +87,8 @@ public final class ProtectedListeners implements RecordOutcomes {
 	public interface ProtectedListener {
 
 		ListenerSettings settings();
+
+		boolean acknowledging();
 
 		@Nullable Object invoke(MethodInvocation invocation, Delivery delivery) throws Throwable;
 

@@ -14,6 +14,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RebalanceInProgressException;
+import org.apache.kafka.common.errors.WakeupException;
 import org.springframework.core.log.LogAccessor;
 import org.springframework.kafka.KafkaException.Level;
 import org.springframework.kafka.listener.BatchListenerFailedException;
@@ -269,7 +270,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			}
 			this.outcomes.recovered(record);
 		}
-		catch (RebalanceInProgressException ex) {
+		catch (RebalanceInProgressException | WakeupException ex) {
 			// Thrown by the commit of the recovered record. The next one commits its
 			// offset.
 			this.outcomes.recovered(record);
@@ -308,9 +309,20 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 	// After a rollback of the Kafka transaction the whole batch is redelivered.
 	private static void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer,
 			MessageListenerContainer container) {
+		commit(next, consumer, container, false);
+	}
+
+	private static void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer,
+			MessageListenerContainer container, boolean again) {
 		ContainerProperties properties = container.getContainerProperties();
 		if (next.isEmpty() || properties.getKafkaAwareTransactionManager() != null) {
 			return;
+		}
+		// The container commits the acknowledgments of this poll later, which may have
+		// lower
+		// offsets.
+		if (properties.getAckMode() == AckMode.MANUAL && !again) {
+			ConsumerState.current().commit = () -> commit(next, consumer, container, true);
 		}
 		Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
 		next.forEach((partition, offset) -> offsets.put(partition,

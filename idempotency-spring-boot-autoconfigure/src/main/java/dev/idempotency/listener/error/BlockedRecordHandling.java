@@ -121,6 +121,16 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
+	 * Note that the consumer of the current thread is about to pause because of a
+	 * negative acknowledgment. The container must pause the partitions of blocked
+	 * records, too: another negative acknowledgment in one of them would make it forget
+	 * the others.
+	 */
+	public static void beginNack() {
+		PartitionPauses.leave();
+	}
+
+	/**
 	 * Whether the error handler of the current consumer invokes its batch listener again.
 	 * The container ignores a negative acknowledgment then.
 	 * @return whether it does

@@ -27,6 +27,9 @@ final class ConsumerState {
 	// The partitions that are paused for blocked records during the current poll.
 	final Set<TopicPartition> paused = new HashSet<>();
 
+	// Repeats a commit after the container has committed lower offsets.
+	@Nullable Runnable commit;
+
 	final PollProgress poll = new PollProgress();
 
 	// The offsets to which the partitions were sought when the container last left a

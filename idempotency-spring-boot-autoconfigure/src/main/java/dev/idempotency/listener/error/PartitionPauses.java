@@ -134,6 +134,16 @@ final class PartitionPauses {
 		}
 	}
 
+	// Leave the pauses of the current poll to the container.
+	static void leave() {
+		ConsumerState state = ConsumerState.current();
+		if (state.polled != null && !state.paused.isEmpty()) {
+			state.paused.retainAll(state.polled.assignment());
+			state.polled.resume(state.paused);
+			state.paused.clear();
+		}
+	}
+
 	// Logs once for each record, not for each of its deliveries.
 	private void log(MessageListenerContainer container, TopicPartition partition, long offset,
 			OperationBlockedException blocked) {

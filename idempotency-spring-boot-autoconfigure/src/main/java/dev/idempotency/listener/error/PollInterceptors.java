@@ -59,6 +59,11 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 	}
 
 	private void beforePoll(Consumer<?, ?> consumer) {
+		Runnable commit = ConsumerState.current().commit;
+		ConsumerState.current().commit = null;
+		if (commit != null) {
+			commit.run();
+		}
 		this.pauses.beforePoll(consumer);
 		ConsumerState.current().poll.begin(consumer, this.manager != null);
 	}

@@ -66,7 +66,7 @@ final class BatchAcknowledgment implements Acknowledgment {
 
 	private void complete() {
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
-		this.delivery.complete(this.due.subList(0, this.acknowledged + 1).stream().map(records::get).toList());
+		this.delivery.complete(this.due.subList(0, this.acknowledged + 1).stream().map(records::get).toList(), false);
 	}
 
 	private void passOn() {

@@ -250,7 +250,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		if (this.delivery.isUnacknowledged()) {
 			this.delivery.deferUnprotected(this.due.subList(own.acknowledged + 1, this.due.size())
 				.stream()
-				.filter((index) -> this.items.get(index).operation() == null)
+				.filter((index) -> !this.delivery.isDeferred(index))
 				.toList());
 		}
 	}
@@ -275,6 +275,9 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	private RuntimeException partial(BatchResult<Object> result, Set<Integer> failed) {
 		if (this.acknowledgment != null) {
+			if (this.due.stream().allMatch(this.handled::get)) {
+				deferUnprotected(this.acknowledgment);
+			}
 			this.acknowledgment.partiallyCompleted();
 		}
 		Set<TopicPartition> partitions = new HashSet<>();
@@ -304,7 +307,8 @@ final class BatchInvocation implements BatchHandler<Object> {
 	}
 
 	private boolean isAcknowledged() {
-		return this.acknowledgment != null && this.acknowledgment.isAcknowledged();
+		return this.acknowledgment != null
+				&& (this.acknowledgment.isAcknowledged() || !this.delivery.isUnacknowledged());
 	}
 
 	// A partition in which the method has received records waits for the acknowledgment.

@@ -6,6 +6,7 @@ import java.lang.reflect.WildcardType;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -59,6 +60,7 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 	private static boolean canAcknowledge(Method method) {
 		return IntStream.range(0, method.getParameterCount())
 			.mapToObj((index) -> ResolvableType.forMethodParameter(method, index))
+			.flatMap((type) -> Stream.of(type, type.as(Optional.class).getGeneric(0)))
 			.anyMatch((type) -> Stream.of(Acknowledgment.class, Message.class, Map.class, MessageHeaderAccessor.class)
 				.anyMatch((known) -> known.isAssignableFrom(type.toClass()))
 					|| Message.class.isAssignableFrom(type.as(List.class).getGeneric(0).toClass()));
@@ -107,7 +109,7 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 			return new ProtectedBatchListener(settings, check, this.acknowledging,
 					this.acknowledging && settings.mode() == Mode.LEASED && !this.kafkaTransaction);
 		}
-		return new ProtectedRecordListener(settings, this.async, check);
+		return new ProtectedRecordListener(settings, this.async, check, this.acknowledging);
 	}
 
 	// The reason why the method cannot run in the transaction of transactional mode.

@@ -49,9 +49,10 @@ import dev.idempotency.template.OperationObserver.Outcome;
  * it returns
  * @param check fails a method that returns without acknowledging its record, {@code null}
  * if it may do so
+ * @param acknowledging whether the method acknowledges its record itself
  */
 record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult async,
-		@Nullable AcknowledgmentCheck check) implements ProtectedListener {
+		@Nullable AcknowledgmentCheck check, boolean acknowledging) implements ProtectedListener {
 
 	private static final Log logger = LogFactory.getLog(ProtectedRecordListener.class);
 
@@ -108,6 +109,9 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 			OperationBlockedException blocked = OperationBlockedException.in(ex);
 			if (blocked != null) {
 				delivery.block(blocked, (operation != null) ? operation.key() : null, this.settings);
+			}
+			else {
+				delivery.failed();
 			}
 			throw ex;
 		}

@@ -82,6 +82,26 @@ class UnprotectedAcknowledgmentTests {
 		assertThat(this.acknowledged).containsExactly(1L);
 	}
 
+	// The application has decorated the listener of the container, and set it again.
+	@Test
+	void acknowledgmentIsNotHeldByAnOuterDelivery() {
+		DeliveryListener<?, ?> inner = DeliveryListener.decorate(this.method, this.listeners, false);
+		deliver(new Decorator((AcknowledgingConsumerAwareMessageListener<String, String>) inner), "unprotected",
+				"duplicate");
+		assertThat(this.acknowledged).isEmpty();
+		this.received.get(0).acknowledge();
+		assertThat(this.acknowledged).containsExactly(0L, 1L);
+	}
+
+	@Test
+	void queuedAcknowledgmentDoesNotMoveTheOffsetOfARecoveredRecordBack() {
+		deliver(this.method, "unprotected", "duplicate");
+		assertThat(this.listeners.isBehindUnacknowledged(record(2, "recovered"))).isTrue();
+		this.listeners.recovered(record(2, "recovered"));
+		assertThat(this.acknowledged).isEmpty();
+		assertThat(this.acknowledgments.isEmpty()).isTrue();
+	}
+
 	@Test
 	void recordsOfARevokedPartitionAreForgotten() {
 		deliver(this.method, "unprotected");
@@ -96,9 +116,12 @@ class UnprotectedAcknowledgmentTests {
 		DeliveryListener<?, ?> decorated = DeliveryListener.decorate(listener, this.listeners, false);
 		for (int offset = 0; offset < values.length; offset++) {
 			long acknowledgedOffset = offset;
-			deliver(decorated, new ConsumerRecord<>("topic", 0, offset, null, values[offset]),
-					() -> this.acknowledged.add(acknowledgedOffset));
+			deliver(decorated, record(offset, values[offset]), () -> this.acknowledged.add(acknowledgedOffset));
 		}
+	}
+
+	private static ConsumerRecord<String, String> record(long offset, String value) {
+		return new ConsumerRecord<>("topic", 0, offset, null, value);
 	}
 
 	@SuppressWarnings("unchecked")
