@@ -99,7 +99,7 @@ class Work implements BiFunction<ConsumerRecord<String, String>, IdempotentExecu
 		for (int i = 0; i < records.size(); i++) {
 			fails.add(start(records.get(i), execution(executions, i)));
 			if (fails.get(i) && this.combination.batchGivenUp()) {
-				fail(Message.of(records.get(i)), i);
+				fail(records.get(i), i);
 			}
 		}
 		List<@Nullable String> results = new ArrayList<>();
@@ -108,7 +108,7 @@ class Work implements BiFunction<ConsumerRecord<String, String>, IdempotentExecu
 				results.add(run(records.get(i), execution(executions, i), fails.get(i)));
 			}
 			catch (IllegalArgumentException | OperationDeclinedException ex) {
-				throw new BatchListenerFailedException("Failed at " + Message.of(records.get(i)), ex, i);
+				throw failure("Failed at " + Message.of(records.get(i)), ex, records.get(i), i);
 			}
 		}
 		return results;
@@ -118,12 +118,20 @@ class Work implements BiFunction<ConsumerRecord<String, String>, IdempotentExecu
 		return (index < executions.size()) ? executions.get(index) : null;
 	}
 
-	private void fail(Message message, int index) {
-		IllegalArgumentException cause = new IllegalArgumentException("Failed: " + message);
+	private void fail(ConsumerRecord<String, String> record, int index) {
+		IllegalArgumentException cause = new IllegalArgumentException("Failed: " + Message.of(record));
 		if (this.combination.is(Factor.SHAPE, "batch") && !this.combination.losesEffectsOfFailedBatch()) {
-			throw new BatchListenerFailedException("Failed", cause, index);
+			throw failure("Failed", cause, record, index);
 		}
 		throw cause;
+	}
+
+	// The index counts the records that the method receives. In one of the partitions,
+	// the record is named instead.
+	private static BatchListenerFailedException failure(String text, RuntimeException cause,
+			ConsumerRecord<String, String> record, int index) {
+		return (record.partition() == 0) ? new BatchListenerFailedException(text, cause, index)
+				: new BatchListenerFailedException(text, cause, record);
 	}
 
 	private boolean start(ConsumerRecord<String, String> record, @Nullable IdempotentExecution execution) {
