@@ -46,6 +46,10 @@ final class Traffic {
 		if (combination.versions()) {
 			send(0, "version", Kind.NORMAL, "a", 3);
 			send(0, "version", Kind.NORMAL, "b", 2);
+			if (combination.single()) {
+				// A duplicate before the higher version. An asynchronous one may wait.
+				send(0, "version", Kind.NORMAL, "a", 3);
+			}
 			send(0, "n5", Kind.NORMAL, "a", 1);
 			send(0, "version", Kind.NORMAL, "c", 4);
 		}
@@ -64,6 +68,11 @@ final class Traffic {
 		if (recovers || combination.is(Factor.FINGERPRINT, "none")) {
 			send(1, "n1", Kind.REUSED, "b", 1);
 			send(0, "n2", Kind.REUSED, "b", 1);
+			// Directly behind the first record of its key, so that a batch has both.
+			for (int i = 0; i < 2; i++) {
+				send(i, "fresh" + i, Kind.NORMAL, "a", 1);
+				send(i, "fresh" + i, Kind.REUSED, "b", 1);
+			}
 		}
 		for (int i = 7; i < 15; i++) {
 			send(i, "n" + i, Kind.NORMAL, "a", 1);
@@ -71,6 +80,10 @@ final class Traffic {
 				send(i, "n" + i, Kind.NORMAL, "a", 1);
 				send(i + 1, "n" + i, Kind.NORMAL, "a", 1);
 			}
+		}
+		if (combination.versions()) {
+			// In the copies, no acknowledgment of the method follows it.
+			send(0, "version", Kind.NORMAL, "b", 2);
 		}
 		send(0, "last0", Kind.NORMAL, "a", 1);
 		send(1, "last1", Kind.NORMAL, "a", 1);
