@@ -22,13 +22,14 @@ import dev.idempotency.template.OperationObserver.Outcome;
  * @param outcomes the outcomes of which observers were notified
  * @param meters the outcomes that the meters have counted
  * @param notStored the number of results that were not stored, by observer and meter
+ * @param refused the number of calls that the store has refused
  * @param records the records of the store by operation
  * @param lag the number of records that are not committed
  */
 record Evidence(List<Call> calls, List<Effect> effects, List<Effect> nested, Map<String, Long> dead,
 		Map<String, List<String>> replies, List<String> messages, Map<Outcome, Long> outcomes,
-		Map<Outcome, Long> meters, List<Integer> notStored, Map<String, Optional<IdempotencyRecord>> records,
-		long lag) {
+		Map<Outcome, Long> meters, List<Integer> notStored, long refused,
+		Map<String, Optional<IdempotencyRecord>> records, long lag) {
 
 	long dead(Message message) {
 		return this.dead.getOrDefault(message.uid(), 0L);

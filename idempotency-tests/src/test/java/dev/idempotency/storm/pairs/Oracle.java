@@ -91,6 +91,11 @@ final class Oracle {
 			check(versions.contains(Model.HIGHEST) || (allows(Limit.BATCH_GIVEN_UP) && messages.stream()
 				.filter((each) -> each.version() == Model.HIGHEST)
 				.allMatch((each) -> this.evidence.dead(each) > 0)), "highest version", versions);
+			// A version that has completed begins to count the attempts of the next one
+			// anew.
+			check(this.combination.batch() || rolledBack() > 0
+					|| attempts(operation).stream().allMatch((attempt) -> attempt <= 1), "attempts", operation,
+					attempts(operation));
 			return;
 		}
 		int expected = this.model.succeeds(message) ? 1 : 0;
@@ -98,11 +103,7 @@ final class Oracle {
 				|| (expected == 1 && effects.size() > 1 && rolledBack() > 0), "effects", operation, message.kind(),
 				effects.size(), expected);
 		if (exact() && !this.combination.is(Factor.KEY, "offset") && message.kind() != Kind.KEYLESS) {
-			List<Integer> attempts = this.evidence.calls()
-				.stream()
-				.filter((call) -> call.operation().equals(operation))
-				.map(Call::attempt)
-				.toList();
+			List<Integer> attempts = attempts(operation);
 			check(rolledBack() > 0 || attempts.equals(IntStream.rangeClosed(1, attempts.size()).boxed().toList()),
 					"attempts", operation, attempts);
 		}
@@ -113,6 +114,14 @@ final class Oracle {
 							|| (duplicates == messages.size() && allows(Limit.ASYNCHRONOUS_REDELIVERY))),
 					"unreadable duplicates", operation, duplicates, messages.size());
 		}
+	}
+
+	private List<Integer> attempts(String operation) {
+		return this.evidence.calls()
+			.stream()
+			.filter((call) -> call.operation().equals(operation))
+			.map(Call::attempt)
+			.toList();
 	}
 
 	// Return the number of executions that failed after their method had returned.
@@ -208,6 +217,7 @@ final class Oracle {
 		Map<Outcome, Long> outcomes = this.evidence.outcomes();
 		NEVER.forEach((outcome) -> check(this.evidence.count(outcome) == 0, "outcome", outcome, outcomes));
 		check(outcomes.equals(this.evidence.meters()), "meters", outcomes, this.evidence.meters());
+		check(this.evidence.refused() == 0, "refused calls of the store", this.evidence.refused());
 		check(this.evidence.count(Outcome.PROCESSED) + ((exact()) ? rolledBack() : 0) == this.evidence.effects().size(),
 				"processed", outcomes, this.evidence.effects().size());
 		check(Objects.equals(this.evidence.notStored().get(0), this.evidence.notStored().get(1)), "not stored",
@@ -221,23 +231,40 @@ final class Oracle {
 				.count();
 			check(this.evidence.count(Outcome.DECLINED) == declined, "declined", outcomes, declined);
 		}
-		if (exact()) {
-			if (this.combination.is(Factor.RESULT, "too large")) {
-				check(this.evidence.notStored().get(0) == this.evidence.effects().size(), "not stored",
-						this.evidence.notStored(), this.evidence.effects().size());
-			}
-			long duplicates = this.traffic.all()
-				.stream()
-				.filter((message) -> message.kind() != Kind.DROPPED && !this.model.rejected(message)
-						&& !this.model.stale(message, this.first.contains(message.uid()))
-						// A retry topic may deliver a failed record behind its copy.
-						&& this.evidence.calls(message).stream().allMatch(Call::fails) && !this.model.dead(message))
-				.count();
-			// A rebalance redelivers records whose offsets are not committed yet.
-			long more = this.evidence.count(Outcome.DUPLICATE) - duplicates;
-			check(this.combination.unreadable() || more == 0
-					|| (more > 0 && this.combination.is(Factor.CONSUMERS, "two")), "duplicates", outcomes, duplicates);
+		if (exact() && this.combination.is(Factor.RESULT, "too large")) {
+			check(this.evidence.notStored().get(0) == this.evidence.effects().size(), "not stored",
+					this.evidence.notStored(), this.evidence.effects().size());
 		}
+		if (!allows(Limit.BATCH_GIVEN_UP)) {
+			checkRejected(outcomes);
+			checkDuplicates(outcomes);
+		}
+	}
+
+	// A record without a key has no outcome, and one that is redelivered has several.
+	private void checkRejected(Map<Outcome, Long> outcomes) {
+		long rejected = this.traffic.all()
+			.stream()
+			.filter((message) -> message.kind() == Kind.REUSED && this.model.rejected(message))
+			.count();
+		check(this.evidence.count(Outcome.REJECTED) >= rejected, "rejected", outcomes, rejected);
+	}
+
+	private void checkDuplicates(Map<Outcome, Long> outcomes) {
+		long duplicates = this.traffic.all()
+			.stream()
+			.filter((message) -> message.kind() != Kind.DROPPED && !this.model.rejected(message)
+					&& !this.model.stale(message, this.first.contains(message.uid()))
+					// A higher version may have been done before.
+					&& (exact() || !message.operation(this.combination).equals(Model.VERSIONED))
+					// A retry topic may deliver a failed record behind its copy.
+					&& this.evidence.calls(message).stream().allMatch(Call::fails) && !this.model.dead(message))
+			.count();
+		// A rebalance redelivers records whose offsets are not committed yet.
+		long more = this.evidence.count(Outcome.DUPLICATE) - duplicates;
+		check(this.combination.unreadable() || more == 0
+				|| (more > 0 && (!exact() || this.combination.is(Factor.CONSUMERS, "two"))), "duplicates", outcomes,
+				duplicates);
 	}
 
 	private void checkRecords() {

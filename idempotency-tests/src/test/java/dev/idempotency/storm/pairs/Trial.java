@@ -17,6 +17,7 @@ import javax.sql.DataSource;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -194,7 +195,8 @@ final class Trial {
 		}
 		evidence = new Evidence(this.work.calls(), Effect.read(this.jdbc, false), Effect.read(this.jdbc, true),
 				deadLetters(), replies(), values("-outbox"), observations.counts(), outcomes(meters),
-				List.of(observations.notStored(), notStored(meters)), records, Kafka.lag(this.topic, this.topic));
+				List.of(observations.notStored(), notStored(meters)), refused(meters), records,
+				Kafka.lag(this.topic, this.topic));
 		this.problems.addAll(this.work.violations());
 		this.problems.addAll(new Oracle(this.combination, this.traffic, evidence).problems());
 	}
@@ -365,6 +367,15 @@ final class Trial {
 					(timer) -> outcomes.merge(Outcome.valueOf(timer.getId().getTag("outcome").toUpperCase(Locale.ROOT)),
 							timer.count(), Long::sum));
 		return outcomes;
+	}
+
+	private static long refused(SimpleMeterRegistry meters) {
+		return meters.find("idempotency.store")
+			.tag("outcome", "refused")
+			.timers()
+			.stream()
+			.mapToLong(Timer::count)
+			.sum();
 	}
 
 	private static int notStored(SimpleMeterRegistry meters) {
