@@ -16,6 +16,14 @@ record Combination(Map<Factor, String> levels) {
 	private static final List<String> JDBC = List.of("PostgreSQL", "PostgreSQL, partitioned", "MariaDB",
 			"MariaDB, driver of MySQL", "H2", "migrating");
 
+	// The levels with which keys are claimed ahead. Those of the other factors do not
+	// matter.
+	private static final Map<Factor, List<String>> CLAIMING_AHEAD = Map.of(Factor.SHAPE, List.of("record"), Factor.MODE,
+			List.of("leased"), Factor.STORE,
+			List.of("PostgreSQL", "PostgreSQL, partitioned", "Redis", "Redis cluster", "in memory"), Factor.ACK,
+			List.of("BATCH", "RECORD", "TIME", "COUNT", "COUNT_TIME"), Factor.KAFKA_TRANSACTION, List.of("no"),
+			Factor.TRANSACTION, List.of("none", "nested template"), Factor.CLAIM_AHEAD, List.of("on"));
+
 	Combination {
 		levels = new EnumMap<>(levels);
 	}
@@ -86,6 +94,15 @@ record Combination(Map<Factor, String> levels) {
 	 */
 	boolean transactional() {
 		return !is(Factor.MODE, "leased") && jdbc() && !asynchronous() && !kafkaTransaction();
+	}
+
+	/**
+	 * Whether keys are claimed ahead, as far as this depends on a level.
+	 * @param level the level
+	 * @return whether a combination with it may claim keys ahead
+	 */
+	static boolean mayClaimAhead(Level level) {
+		return CLAIMING_AHEAD.getOrDefault(level.factor(), level.factor().levels()).contains(level.name());
 	}
 
 	boolean keyed() {

@@ -3,6 +3,7 @@ package dev.idempotency.storm.pairs;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -15,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Combinations that contain all pairs of levels that are not excluded. Each combination
  * is the best of several that begin with a pair that is missing and add, in a random
- * order, the level of each factor that completes most missing pairs.
+ * order, the level of each factor that completes most missing pairs. Further ones claim
+ * keys ahead.
  */
 final class Pairs {
 
@@ -46,6 +48,7 @@ final class Pairs {
 			this.combinations.add(best);
 			this.missing.removeAll(pairs(best));
 		}
+		addClaimsAhead();
 	}
 
 	static Pairs of(long seed) {
@@ -53,7 +56,8 @@ final class Pairs {
 	}
 
 	/**
-	 * Return the combinations, those with most pairs first.
+	 * Return the combinations, those with most pairs first, and those that claim keys
+	 * ahead last.
 	 * @return the combinations
 	 */
 	List<Combination> combinations() {
@@ -72,6 +76,46 @@ final class Pairs {
 		if (!Exclusion.any(pair.combination())) {
 			this.all.add(pair);
 		}
+	}
+
+	// Keys are claimed ahead with certain levels of several factors only, which a pair
+	// does not have. Further combinations contain each level that can be combined with
+	// them.
+	private void addClaimsAhead() {
+		Set<Level> left = new LinkedHashSet<>();
+		for (Factor factor : Factor.values()) {
+			left.addAll(factor.all());
+		}
+		left.removeIf((level) -> !Combination.mayClaimAhead(level));
+		while (!left.isEmpty()) {
+			Level first = left.iterator().next();
+			left.remove(first);
+			Combination added = claimingAhead(new Combination(Map.of(first.factor(), first.name())), left);
+			if (added != null) {
+				this.combinations.add(added);
+				left.removeIf(added::contains);
+			}
+		}
+	}
+
+	private @Nullable Combination claimingAhead(Combination begun, Set<Level> preferred) {
+		Combination combination = begun;
+		for (Factor factor : Factor.values()) {
+			if (!combination.levels().containsKey(factor)) {
+				Combination before = combination;
+				List<Level> levels = new ArrayList<>(factor.all());
+				Collections.shuffle(levels, this.random);
+				Level level = levels.stream()
+					.filter((one) -> Combination.mayClaimAhead(one) && !Exclusion.any(before.with(one)))
+					.max(Comparator.comparing(preferred::contains))
+					.orElse(null);
+				if (level == null) {
+					return null;
+				}
+				combination = combination.with(level);
+			}
+		}
+		return Exclusion.any(combination) ? null : combination;
 	}
 
 	private Combination best() {
