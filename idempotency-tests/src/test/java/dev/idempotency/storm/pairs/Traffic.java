@@ -8,7 +8,7 @@ import dev.idempotency.storm.pairs.Message.Kind;
 import dev.idempotency.testsupport.Kafka;
 
 /**
- * The records of a trial: about forty that are sent before the application starts, and a
+ * The records of a trial: about fifty that are sent before the application starts, and a
  * copy of each that is sent when they are done.
  */
 final class Traffic {
@@ -26,6 +26,7 @@ final class Traffic {
 	Traffic(Combination combination) {
 		this.combination = combination;
 		boolean recovers = !combination.stopping();
+		boolean drops = combination.is(Factor.INTERCEPTION, "interceptor drops", "filter drops");
 		for (int i = 0; i < 4; i++) {
 			send(i, "n" + i, Kind.NORMAL, "a", 1);
 		}
@@ -39,7 +40,7 @@ final class Traffic {
 			send(0, "moved0", Kind.MOVED, "a", 1);
 			send(1, "moved1", Kind.MOVED, "a", 1);
 		}
-		if (combination.is(Factor.INTERCEPTION, "interceptor drops", "filter drops")) {
+		if (drops) {
 			send(0, "dropped0", Kind.DROPPED, "a", 1);
 			send(1, "dropped1", Kind.DROPPED, "a", 1);
 		}
@@ -75,6 +76,10 @@ final class Traffic {
 			}
 		}
 		for (int i = 7; i < 15; i++) {
+			if (drops && (i == 9 || i == 10)) {
+				// Behind a record that completes, so that its key may be claimed ahead.
+				send(i, "dropped" + i, Kind.DROPPED, "a", 1);
+			}
 			send(i, "n" + i, Kind.NORMAL, "a", 1);
 			if (i % 3 == 0) {
 				send(i, "n" + i, Kind.NORMAL, "a", 1);
