@@ -113,9 +113,7 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 
 	@Override
 	public boolean needsSavepoints() {
-		// A claim takes one statement in MariaDB. In MySQL the second one may fail when
-		// the
-		// first one has succeeded.
+		// A claim of MySQL takes two statements, of which the second one may fail.
 		return !this.mariaDb;
 	}
 

@@ -116,9 +116,8 @@ public final class ContainerAcknowledgments {
 	}
 
 	// Complete records and the unacknowledged records before them, because their
-	// offsets are committed without an acknowledgment. A queued acknowledgment that such
-	// a
-	// commit passes would move the offset back.
+	// offsets are committed without an acknowledgment. A queued acknowledgment that the
+	// commit has passed would move the offset back.
 	void complete(Collection<? extends ConsumerRecord<?, ?>> covered, boolean committed) {
 		if (!isEmpty()) {
 			complete(locked(() -> {

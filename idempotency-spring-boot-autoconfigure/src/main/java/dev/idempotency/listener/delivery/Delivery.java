@@ -463,9 +463,7 @@ public final class Delivery {
 				passOn(this.delegate);
 			}
 			else if (!Delivery.this.held && !Delivery.this.unacknowledged.isEmpty()) {
-				// Another partition of the batch is blocked, so the offsets are committed
-				// by
-				// a later delivery.
+				// Another partition is blocked. A later delivery commits the offsets.
 				complete(Delivery.this.unacknowledged.keySet().stream().map(Delivery.this.records::get).toList(),
 						false);
 			}

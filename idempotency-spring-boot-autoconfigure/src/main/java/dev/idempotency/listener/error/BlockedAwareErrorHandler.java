@@ -318,9 +318,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 		if (next.isEmpty() || properties.getKafkaAwareTransactionManager() != null) {
 			return;
 		}
-		// The container commits the acknowledgments of this poll later, which may have
-		// lower
-		// offsets.
+		// Later, the container commits acknowledgments that may have lower offsets.
 		if (properties.getAckMode() == AckMode.MANUAL && !again) {
 			ConsumerState.current().commit = () -> commit(next, consumer, container, true);
 		}
