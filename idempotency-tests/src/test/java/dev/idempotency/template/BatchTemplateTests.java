@@ -147,7 +147,7 @@ class BatchTemplateTests {
 		BatchOf batch = batch(Mode.LEASED);
 		batch.store().breakOnce(StoreCall.COMPLETE);
 		assertThat(batch.run("a b").blocked()).containsOnlyKeys(0, 1);
-		assertThat(batch.outcomes()).containsExactly(Outcome.UNAVAILABLE, Outcome.UNAVAILABLE);
+		assertThat(batch.outcomes()).containsExactly(Outcome.REFUSED, Outcome.REFUSED);
 		List.of("a", "b").forEach((letter) -> database.endLease(batch.key(letter)));
 		batch.run("a b");
 		assertThat(batch.runs()).containsExactly("a b");
@@ -174,7 +174,7 @@ class BatchTemplateTests {
 		assertThat(batch.run("a b c", (seen) -> new IndexFailure(1)).failedAt()).isOne();
 		assertThat(batch.record("c").state()).isEqualTo(State.FAILED);
 		assertThat(batch.outcomes())
-			.containsExactly((broken == StoreCall.COMPLETE) ? Outcome.UNAVAILABLE : Outcome.PROCESSED, Outcome.FAILED);
+			.containsExactly((broken == StoreCall.COMPLETE) ? Outcome.REFUSED : Outcome.PROCESSED, Outcome.FAILED);
 		await().until(() -> batch.record("a").state() == State.COMPLETED && batch.record("b").state() == State.FAILED);
 		batch.template().close();
 	}

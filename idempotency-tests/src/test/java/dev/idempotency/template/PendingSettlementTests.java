@@ -97,7 +97,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	@Tag("promise-2")
 	void completionIsRetriedWithoutTheHandlerWhenTheStoreThrowsAnError() {
 		this.store.breakOnce(StoreCall.COMPLETE);
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(this::run);
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(this::run);
 		database.endLease(this.key);
 		run();
 		assertThat(this.runs).hasValue(1);

@@ -22,7 +22,6 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.listener.delivery.Delivery.ConsumerAction;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.PendingCompletion;
@@ -369,6 +368,20 @@ public final class ContainerAcknowledgments {
 
 		private boolean isLost() {
 			return this.pending != null && this.pending.outcome() == Settlement.LOST;
+		}
+
+	}
+
+	// The container accepts an index only on the thread of its consumer.
+	record ConsumerAction(Thread consumer, Runnable action) implements Runnable {
+
+		boolean isPossible() {
+			return this.consumer == Thread.currentThread();
+		}
+
+		@Override
+		public void run() {
+			this.action.run();
 		}
 
 	}

@@ -22,6 +22,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.async.AsyncRetries.AsyncDelivery;
 import dev.idempotency.listener.async.DelegatingAcknowledgment;
+import dev.idempotency.listener.delivery.ContainerAcknowledgments.ConsumerAction;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.error.BlockedRecordHandling;
@@ -431,20 +432,6 @@ public final class Delivery {
 			this.delegate.nack(deliveredIndex(index), sleep);
 			this.nacked = true;
 		}
-	}
-
-	// The container accepts an index only on the thread of its consumer.
-	record ConsumerAction(Thread consumer, Runnable action) implements Runnable {
-
-		boolean isPossible() {
-			return this.consumer == Thread.currentThread();
-		}
-
-		@Override
-		public void run() {
-			this.action.run();
-		}
-
 	}
 
 	private final class HeldAcknowledgment extends DelegatingAcknowledgment {
