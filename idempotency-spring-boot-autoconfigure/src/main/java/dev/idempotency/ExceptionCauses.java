@@ -48,6 +48,20 @@ public final class ExceptionCauses {
 	}
 
 	/**
+	 * Return the deepest cause. Spring's {@code NestedExceptionUtils} does not end if
+	 * causes form a cycle.
+	 * @param error the exception to begin with
+	 * @return the deepest cause, the exception itself if it has none
+	 */
+	public static Throwable last(Throwable error) {
+		Throwable last = error;
+		for (int depth = 0; depth < MAX_DEPTH && last.getCause() != null; depth++) {
+			last = last.getCause();
+		}
+		return last;
+	}
+
+	/**
 	 * Return the exception with which the origin of a stage has failed.
 	 * @param error the exception with which the stage has failed
 	 * @return the exception inside of a {@link CompletionException}, else the given one

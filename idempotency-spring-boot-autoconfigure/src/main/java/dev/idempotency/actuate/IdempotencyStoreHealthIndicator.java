@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.Status;
-import org.springframework.core.NestedExceptionUtils;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.IdempotencyStore;
@@ -81,7 +81,7 @@ public final class IdempotencyStoreHealthIndicator extends AbstractHealthIndicat
 			this.blockedAt = System.nanoTime();
 			// The message of the error may quote values.
 			Map<String, Object> details = new LinkedHashMap<>();
-			details.put("error", NestedExceptionUtils.getMostSpecificCause(unavailable).getClass().getName());
+			details.put("error", ExceptionCauses.last(unavailable).getClass().getName());
 			if (unavailable.code() != null) {
 				details.put("code", unavailable.code());
 			}

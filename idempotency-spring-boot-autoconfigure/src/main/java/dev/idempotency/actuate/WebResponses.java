@@ -18,10 +18,10 @@ import org.springframework.boot.actuate.endpoint.invoke.OperationParameter;
 import org.springframework.boot.actuate.endpoint.invoke.OperationParameters;
 import org.springframework.boot.actuate.endpoint.invoke.ParameterMappingException;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.util.Assert;
 import org.springframework.util.MimeTypeUtils;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -84,8 +84,7 @@ public final class WebResponses implements OperationInvokerAdvisor {
 		}
 		catch (ParameterMappingException ex) {
 			return problem(
-					"'" + ex.getParameter().getName() + "' cannot be read: "
-							+ NestedExceptionUtils.getMostSpecificCause(ex).getMessage(),
+					"'" + ex.getParameter().getName() + "' cannot be read: " + ExceptionCauses.last(ex).getMessage(),
 					WebEndpointResponse.STATUS_BAD_REQUEST);
 		}
 		catch (IllegalArgumentException ex) {

@@ -144,7 +144,7 @@ final class StoreCalls {
 			// An error whose cause or text cannot be read.
 			return new IdempotencyStoreRefusedException(
 					"A " + name(call) + " of the idempotency store failed with " + error.getClass().getName(), null,
-					null);
+					new IllegalStateException(error.getClass().getName()));
 		}
 	}
 
@@ -166,7 +166,7 @@ final class StoreCalls {
 			this.observers.store((observer) -> observer.storeFailed(this.store, refused));
 		}
 		if (outcome == StoreOutcome.OK) {
-			logRecovery();
+			report(this::logRecovery);
 			report(this.onSuccess);
 		}
 		StoreOutcome answered = outcome;
@@ -178,7 +178,16 @@ final class StoreCalls {
 			report.run();
 		}
 		catch (Throwable ex) {
-			logger.warn("The end of a store call could not be reported: " + ex.getClass().getName());
+			warn(ex);
+		}
+	}
+
+	private static void warn(Throwable error) {
+		try {
+			logger.warn("The end of a store call could not be reported: " + error.getClass().getName());
+		}
+		catch (Throwable ex) {
+			// The log itself has failed.
 		}
 	}
 

@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.concurrent.TimeoutException;
 
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.dao.ConcurrencyFailureException;
 import org.springframework.dao.NonTransientDataAccessResourceException;
 import org.springframework.dao.RecoverableDataAccessException;
@@ -68,7 +67,7 @@ final class StoreErrors {
 	// those of SQL errors about data, and those of errors with another code than
 	// an SQL state.
 	static String reason(Throwable error) {
-		Throwable cause = NestedExceptionUtils.getMostSpecificCause(error);
+		Throwable cause = ExceptionCauses.last(error);
 		boolean quotes = (cause instanceof SQLException sql) ? quotes(sql) : code(error) != null;
 		return (cause == error || quotes) ? "" : ": " + cause;
 	}

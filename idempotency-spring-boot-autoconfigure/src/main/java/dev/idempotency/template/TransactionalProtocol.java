@@ -145,6 +145,9 @@ final class TransactionalProtocol {
 		if (unanswered.isEmpty()) {
 			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
 			Assert.state(this.run.isSingle() || transaction.isNewTransaction(), JOINED);
+			if (!transaction.isNewTransaction()) {
+				this.transactions.requireMarked(false);
+			}
 			return transaction;
 		}
 		// Most keys are new, but those with versions have records as a rule.
@@ -168,7 +171,7 @@ final class TransactionalProtocol {
 			throw new IllegalStateException(JOINED);
 		}
 		if (joined) {
-			this.transactions.requireMarked();
+			this.transactions.requireMarked(true);
 		}
 		Object asked = this.run.subject(unanswered);
 		try {

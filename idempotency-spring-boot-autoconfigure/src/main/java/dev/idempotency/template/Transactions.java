@@ -80,10 +80,12 @@ final class Transactions {
 	}
 
 	// An exception of the handler must not leave a part of its effect to the caller.
-	void requireMarked() {
+	void requireMarked(boolean permitted) {
 		if (this.manager instanceof AbstractPlatformTransactionManager spring
 				&& !spring.isGlobalRollbackOnParticipationFailure()) {
-			this.calls.circuit().releasePermission();
+			if (permitted) {
+				this.calls.circuit().releasePermission();
+			}
 			throw new IdempotencyConfigurationException(
 					"The transaction manager of the idempotency store '" + this.store.name()
 							+ "' does not mark a joined transaction for rollback, so a caller could commit a part "

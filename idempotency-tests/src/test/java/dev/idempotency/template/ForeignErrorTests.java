@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -323,9 +324,9 @@ class ForeignErrorTests {
 	// A claim of a batch that fails after it has succeeded must not be committed with the
 	// others.
 	@ParameterizedTest
-	@ValueSource(booleans = { false, true })
+	@CsvSource({ "false, false", "true, false", "false, true", "true, true" })
 	@Tag("promise-1")
-	void claimOfABatchThatMayHaveSucceededIsNotCommitted(boolean marks) {
+	void claimOfABatchThatMayHaveSucceededIsNotCommitted(boolean marks, boolean readable) {
 		AtomicBoolean contended = new AtomicBoolean(true);
 		AtomicBoolean failing = new AtomicBoolean(true);
 		Interceptor claims = (method, real) -> {
@@ -334,7 +335,7 @@ class ForeignErrorTests {
 			}
 			Object answer = real.call();
 			if (method.matches("claimAllInTransaction|raise") && failing.getAndSet(false)) {
-				throw new IllegalStateException("behind the claim");
+				throw readable ? new IllegalStateException("behind the claim") : new WithoutCause();
 			}
 			return answer;
 		};
@@ -543,8 +544,17 @@ class ForeignErrorTests {
 			}));
 	}
 
+	@Test
+	@Tag("promise-14")
+	void errorWhoseCausesFormACycleIsARefusal() {
+		IllegalStateException cyclic = new IllegalStateException("one");
+		cyclic.initCause(new IllegalStateException("other", cyclic));
+		IdempotencyTemplate payments = template(failingOnceBefore("claimAll", () -> cyclic));
+		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> pay(payments, Mode.LEASED));
+	}
+
 	static List<Throwable> unknownErrors() {
-		return List.of(new NullPointerException("in the mapping of the answer"), missing(),
+		return List.of(new WithoutCause(), new NullPointerException("in the mapping of the answer"), missing(),
 				new DataIntegrityViolationException("in a trigger"), new IllegalStateException("of a decorator"));
 	}
 
@@ -732,6 +742,16 @@ class ForeignErrorTests {
 		@Override
 		public String read(byte[] bytes) {
 			throw sneaky(this.error.get());
+		}
+
+	}
+
+	@SuppressWarnings("serial")
+	private static final class WithoutCause extends RuntimeException {
+
+		@Override
+		public Throwable getCause() {
+			throw new IllegalStateException("no cause");
 		}
 
 	}

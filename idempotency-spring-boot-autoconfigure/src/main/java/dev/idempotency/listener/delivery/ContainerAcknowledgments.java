@@ -125,7 +125,7 @@ public final class ContainerAcknowledgments {
 					this.queue = this.queue.stream()
 						.filter((one) -> one.outOfOrder || !one.last.entrySet()
 							.stream()
-							.allMatch((end) -> last.getOrDefault(end.getKey(), -1L) >= end.getValue()))
+							.anyMatch((end) -> last.getOrDefault(end.getKey(), -1L) >= end.getValue()))
 						.toList();
 				}
 				return startCompleting(upTo(last));
@@ -182,6 +182,11 @@ public final class ContainerAcknowledgments {
 
 	// Release the unacknowledged records of revoked partitions.
 	void retain(Collection<TopicPartition> assigned) {
+		// Another consumer may have committed higher offsets of a revoked partition.
+		locked(() -> {
+			this.queue = this.queue.stream().filter((one) -> assigned.containsAll(one.last.keySet())).toList();
+			return null;
+		});
 		Set<TopicPartition> revoked = unacknowledgedPartitions();
 		revoked.removeAll(assigned);
 		revoked.forEach((partition) -> releaseFrom(partition, 0));
@@ -290,7 +295,8 @@ public final class ContainerAcknowledgments {
 		List<QueuedAcknowledgment> left = new ArrayList<>();
 		this.queue.forEach((one) -> (isReady(one) ? ready : left).add(one));
 		// A committed offset must not move back.
-		left.removeIf((one) -> !one.originals.isEmpty() && !one.outOfOrder && isPassed(one, ready));
+		left.removeIf((one) -> (!one.originals.isEmpty() || one.acknowledgment instanceof ConsumerAction)
+				&& !one.outOfOrder && isPassed(one, ready));
 		this.queue = left;
 		RuntimeException failure = null;
 		for (QueuedAcknowledgment one : ready) {

@@ -110,9 +110,12 @@ public final class Delivery {
 
 	private boolean duplicate;
 
-	// Whether a delivery inside of this one has decided about the record, because the
-	// application has decorated the listener.
+	// Whether a delivery inside of this one has returned and has decided about the
+	// record,
+	// because the application has decorated the listener.
 	private boolean nested;
+
+	private boolean returned;
 
 	// Whether the invoked method cannot acknowledge.
 	private boolean unacknowledging;
@@ -143,7 +146,7 @@ public final class Delivery {
 	static void unbind(Delivery delivery, @Nullable Delivery previous) {
 		CURRENT.set(previous);
 		if (previous != null) {
-			previous.nested = true;
+			previous.nested |= delivery.returned;
 		}
 		if (previous != null && delivery.blocked != null) {
 			previous.block(delivery.blocked);
@@ -318,6 +321,7 @@ public final class Delivery {
 	// a duplicate behind it must not be acknowledged either: its commit would pass the
 	// record. A record that a filter may have dropped needs no acknowledgment.
 	void returned(boolean filtering) {
+		this.returned = true;
 		if (this.delegate == null || this.delegate instanceof AsyncDelivery || !this.listeners.acknowledging
 				|| this.nested || this.unacknowledging || this.duplicate || this.nacked || this.acknowledged
 				|| !this.unacknowledged.isEmpty() || (filtering && !this.invoked)) {

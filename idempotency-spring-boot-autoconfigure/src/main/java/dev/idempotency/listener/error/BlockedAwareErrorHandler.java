@@ -319,8 +319,15 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			return;
 		}
 		// Later, the container commits acknowledgments that may have lower offsets.
-		if (properties.getAckMode() == AckMode.MANUAL && !again) {
-			ConsumerState.current().commit = () -> commit(next, consumer, container, true);
+		if ((properties.getAckMode() == AckMode.MANUAL || properties.getAckMode() == AckMode.MANUAL_IMMEDIATE)
+				&& !again) {
+			Runnable earlier = ConsumerState.current().commit;
+			ConsumerState.current().commit = () -> {
+				if (earlier != null) {
+					earlier.run();
+				}
+				commit(next, consumer, container, true);
+			};
 		}
 		Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
 		next.forEach((partition, offset) -> offsets.put(partition,

@@ -16,9 +16,9 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
@@ -160,7 +160,7 @@ final class PartitionPauses {
 				logger.debug(message, blocked);
 			}
 			else {
-				logger.warn(message + ": " + NestedExceptionUtils.getMostSpecificCause(blocked).getMessage());
+				logger.warn(message + ": " + ExceptionCauses.last(blocked).getMessage());
 				logger.debug(message, blocked);
 			}
 		}

@@ -7,9 +7,9 @@ import java.util.function.Function;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.expression.EvaluationException;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
@@ -237,7 +237,7 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 		if (failure instanceof EvaluationException) {
 			return String.valueOf(failure.getMessage());
 		}
-		Throwable root = NestedExceptionUtils.getMostSpecificCause(failure);
+		Throwable root = ExceptionCauses.last(failure);
 		String type = failure.getClass().getName();
 		return (root != failure) ? type + " caused by " + root.getClass().getName() : type;
 	}

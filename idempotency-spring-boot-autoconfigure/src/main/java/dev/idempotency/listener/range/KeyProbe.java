@@ -7,11 +7,11 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.KotlinDetector;
-import org.springframework.core.NestedExceptionUtils;
 import org.springframework.kafka.listener.BatchMessageListener;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.kafka.support.KafkaUtils;
 
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.listener.delivery.ProtectedListeners;
@@ -93,7 +93,7 @@ record KeyProbe(ProtectedListeners listeners, @Nullable String group,
 
 	// The messages of other exceptions may quote the payload.
 	private static String type(RuntimeException ex) {
-		return NestedExceptionUtils.getMostSpecificCause(ex).getClass().getName();
+		return ExceptionCauses.last(ex).getClass().getName();
 	}
 
 	/**

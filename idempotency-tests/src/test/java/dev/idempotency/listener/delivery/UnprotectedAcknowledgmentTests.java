@@ -19,6 +19,7 @@ import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListe
 import org.springframework.kafka.listener.adapter.FilteringMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.listener.delivery.ContainerAcknowledgments.ConsumerAction;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -51,6 +52,9 @@ class UnprotectedAcknowledgmentTests {
 		}
 		if ("acknowledging".equals(record.value())) {
 			acknowledgment.acknowledge();
+		}
+		if ("failing".equals(record.value())) {
+			throw new IllegalStateException("fails");
 		}
 	};
 
@@ -103,6 +107,55 @@ class UnprotectedAcknowledgmentTests {
 	}
 
 	@Test
+	void recordThatFailsInsideOfADecoratorIsNotPassed() {
+		DeliveryListener<?, ?> inner = DeliveryListener.decorate(this.method, this.listeners, false);
+		AcknowledgingConsumerAwareMessageListener<String, String> failing = (record, acknowledgment, consumer) -> {
+			try {
+				deliver(inner, record, acknowledgment);
+			}
+			catch (IllegalStateException ex) {
+				assertThat(ex).hasMessage("fails");
+			}
+		};
+		deliver(failing, "failing", "duplicate");
+		assertThat(this.acknowledged).isEmpty();
+	}
+
+	@Test
+	void acknowledgmentOfSeveralPartitionsDoesNotMoveTheOffsetOfOneBack() {
+		this.acknowledgments.add(record(1, 0));
+		this.acknowledgments.acknowledgeDuplicates(List.of(record(0, 1), record(1, 1)), 1, List.of(), false,
+				() -> this.acknowledged.add(1L));
+		this.acknowledgments.complete(List.of(record(0, 2)), true);
+		this.acknowledgments.complete(List.of(record(1, 0)), false);
+		assertThat(this.acknowledged).isEmpty();
+	}
+
+	@Test
+	void acknowledgmentOfARevokedPartitionIsDropped() {
+		this.acknowledgments.add(record(1, 0));
+		this.acknowledgments.acknowledgeDuplicates(List.of(record(0, 1), record(1, 1)), 1, List.of(), false,
+				() -> this.acknowledged.add(1L));
+		this.acknowledgments.retain(List.of(new TopicPartition("topic", 1)));
+		this.acknowledgments.complete(List.of(record(1, 0)), false);
+		assertThat(this.acknowledged).isEmpty();
+	}
+
+	@Test
+	void acknowledgmentOfAPartThatALaterOneHasPassedIsDropped() throws InterruptedException {
+		this.acknowledgments.add(record(0, 0));
+		Thread consumer = new Thread(() -> this.acknowledgments.acknowledge(List.of(record(0, 1)), 1, List.of(),
+				List.of(), false, new ConsumerAction(Thread.currentThread(), () -> this.acknowledged.add(1L))));
+		consumer.start();
+		consumer.join();
+		this.acknowledgments.acknowledge(List.of(record(0, 3)), 2, List.of(), List.of(), false,
+				() -> this.acknowledged.add(3L));
+		this.acknowledgments.begin(List.of(record(0, 4)));
+		assertThat(this.acknowledged).doesNotContainSequence(3L, 1L).contains(3L);
+		assertThat(this.acknowledgments.isEmpty()).isTrue();
+	}
+
+	@Test
 	void recordsOfARevokedPartitionAreForgotten() {
 		deliver(this.method, "unprotected");
 		assertThat(this.acknowledgments.unacknowledgedPartitions()).containsExactly(PARTITION);
@@ -118,6 +171,10 @@ class UnprotectedAcknowledgmentTests {
 			long acknowledgedOffset = offset;
 			deliver(decorated, record(offset, values[offset]), () -> this.acknowledged.add(acknowledgedOffset));
 		}
+	}
+
+	private static ConsumerRecord<String, String> record(int partition, long offset) {
+		return new ConsumerRecord<>("topic", partition, offset, null, null);
 	}
 
 	private static ConsumerRecord<String, String> record(long offset, String value) {
