@@ -57,8 +57,13 @@ class CombinationsPageTests {
 						mvn -Pstorm -pl idempotency-tests -am verify -Dtest='PairStormTests,RefusalTests'
 						```
 
-						The test writes this page. Functions of Spring Cloud Stream, see [spring-cloud-stream.md](spring-cloud-stream.md),
-						are tested in a module of their own and are not part of the trials.
+						The test writes this page. `FunctionPairTests` does the same for [functions of Spring Cloud
+						Stream](spring-cloud-stream.md): function or consumer, mode, store, key, version, fingerprint, attempts,
+						concurrency, transactions of the binder, composition, local cache, declining function.
+
+						```
+						mvn -pl idempotency-stream-tests -am verify -Dtest=FunctionPairTests -Dtest.pairs=100
+						```
 
 						## Factors
 

@@ -158,8 +158,8 @@ final class Trial {
 
 	private void run() throws Exception {
 		TrialApp.register(this.topic, this.work);
-		Servers.addTopics(topic("", Traffic.PARTITIONS), topic(TrialApp.DEAD_LETTERS, 1), topic("-retry", 1),
-				topic("-replies", 1), topic("-outbox", 1));
+		Servers.addTopics(topic("", Traffic.PARTITIONS), topic(TrialApp.DEAD_LETTERS, 1),
+				topic("-retry", Traffic.PARTITIONS), topic("-replies", 1), topic("-outbox", 1));
 		TestApp app = app();
 		if (this.combination.is(Factor.POOL, "one connection")) {
 			// A migration needs a second connection.

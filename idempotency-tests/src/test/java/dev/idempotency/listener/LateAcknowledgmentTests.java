@@ -1,0 +1,490 @@
+package dev.idempotency.listener;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.context.annotation.Bean;
+import org.springframework.kafka.annotation.KafkaHandler;
+import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.listener.BatchListenerFailedException;
+import org.springframework.kafka.listener.DefaultErrorHandler;
+import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
+import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.kafka.support.KafkaHeaders;
+import org.springframework.kafka.support.KafkaNull;
+import org.springframework.messaging.Message;
+import org.springframework.messaging.handler.annotation.Payload;
+import org.springframework.util.backoff.FixedBackOff;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Idempotent;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyRecord.State;
+import dev.idempotency.template.OperationObserver;
+import dev.idempotency.template.OperationObserver.Outcome;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for records that are acknowledged late, or not at all, beside records that are
+ * blocked, recovered, dropped or negatively acknowledged: no commit passes them, and none
+ * moves back.
+ * <p>
+ * The listeners process {@code u} without protection. They acknowledge a batch of which
+ * each value ends with {@code !}, and fail at {@code f}.
+ */
+@Tag("promise-1")
+@Execution(ExecutionMode.CONCURRENT)
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class LateAcknowledgmentTests {
+
+	private static final Duration PATIENCE = Duration.ofSeconds(40);
+
+	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
+
+	@BeforeAll
+	void start() {
+		for (String ack : List.of("manual", "manual_immediate")) {
+			this.apps.put(ack, new BatchApp(new Class<?>[] { Listeners.class, WithoutAcknowledgment.class }, "leased",
+					"spring.kafka.listener.ack-mode=" + ack));
+		}
+	}
+
+	@AfterAll
+	void stop() {
+		this.apps.values().forEach(BatchApp::close);
+	}
+
+	private static void send(BatchApp app, String name, int partition, String values) {
+		for (String value : values.split(" ")) {
+			Kafka.send(Kafka.record(app.name(name), partition, value, value));
+		}
+	}
+
+	private static long committed(BatchApp app, String name, int partition) {
+		return Kafka.committed(app.name(name), app.name(name), partition);
+	}
+
+	private static void awaitRun(BatchApp app, String name, String value) {
+		Listeners listeners = app.listeners(Listeners.class);
+		await("run of " + value).atMost(PATIENCE)
+			.until(() -> listeners.runs(name).stream().anyMatch((run) -> List.of(run.split(" ")).contains(value)));
+	}
+
+	private static void awaitDuplicate(BatchApp app, String name, String value) {
+		Listeners listeners = app.listeners(Listeners.class);
+		await("duplicate " + value).atMost(PATIENCE)
+			.until(() -> listeners.outcomes(app.key(name, value)).contains(Outcome.DUPLICATE));
+	}
+
+	// Deliver the records of both partitions in one batch.
+	private static void sendTogether(BatchApp app, String name, String first, String second) {
+		app.container(name).pause();
+		await().atMost(PATIENCE).until(() -> app.container(name).isContainerPaused());
+		send(app, name, 0, first);
+		send(app, name, 1, second);
+		app.container(name).resume();
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "manual", "manual_immediate" })
+	void unacknowledgedRecordOfABatchThatIsBlockedElsewhereIsNotPassed(String ack) {
+		BatchApp app = this.apps.get(ack);
+		Servers.addTopics(2, app.name("beside"));
+		app.complete("beside", "d", null);
+		ClaimRequest other = app.hold("beside", "x", Duration.ofMinutes(5));
+		send(app, "beside", 0, "u1");
+		send(app, "beside", 1, "x");
+		app.start("beside");
+		awaitRun(app, "beside", "u1");
+		app.awaitBlocked("beside");
+		send(app, "beside", 0, "d");
+		awaitDuplicate(app, "beside", "d");
+		app.stop("beside");
+		app.store().release(other);
+		assertThat(committed(app, "beside", 0)).isZero();
+	}
+
+	@Test
+	void headerOfAMessageAcknowledgesWhileAnotherPartitionIsBlocked() {
+		BatchApp app = this.apps.get("manual");
+		Listeners listeners = app.listeners(Listeners.class);
+		Servers.addTopics(2, app.name("messages"));
+		ClaimRequest other = app.hold("messages", "x", Duration.ofMinutes(5));
+		send(app, "messages", 0, "a");
+		send(app, "messages", 1, "x");
+		app.start("messages");
+		awaitRun(app, "messages", "a");
+		app.awaitBlocked("messages");
+		listeners.acknowledgments.get("messages a").acknowledge();
+		await().atMost(PATIENCE)
+			.untilAsserted(() -> assertThat(app.record("messages", "a").state()).isEqualTo(State.COMPLETED));
+		app.stop("messages");
+		app.store().release(other);
+		app.start("messages");
+		await().atMost(PATIENCE).until(() -> listeners.runs("messages").contains("x"));
+		assertThat(listeners.runs("messages")).containsOnlyOnce("a");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "u1", "a" })
+	void recoveredOffsetDoesNotMoveBack(String first) {
+		BatchApp app = this.apps.get("manual_immediate");
+		Listeners listeners = app.listeners(Listeners.class);
+		String name = first.equals("a") ? "one" : "another";
+		Servers.addTopics(1, app.name(name));
+		app.complete(name, "d", null);
+		send(app, name, 0, first);
+		app.start(name);
+		awaitRun(app, name, first);
+		send(app, name, 0, "d");
+		awaitDuplicate(app, name, "d");
+		send(app, name, 0, "f");
+		await().atMost(PATIENCE).until(() -> listeners.recovered.contains(app.name(name) + " f"));
+		await().atMost(PATIENCE).until(() -> committed(app, name, 0) == 3);
+		// An acknowledgment that is passed on late comes from a task that runs each
+		// second.
+		await().during(Duration.ofMillis(1500)).atMost(PATIENCE).until(() -> committed(app, name, 0) == 3);
+		app.stop(name);
+		assertThat(committed(app, name, 0)).isEqualTo(3);
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void offsetOfAPartOfABatchDoesNotMoveBack(boolean queued) {
+		BatchApp app = this.apps.get("manual");
+		String name = queued ? "queued" : "earlier";
+		Servers.addTopics(2, app.name(name));
+		app.complete(name, "d", null);
+		ClaimRequest other = app.hold(name, "x", Duration.ofMinutes(5));
+		send(app, name, 0, "u1");
+		app.start(name);
+		awaitRun(app, name, "u1");
+		if (queued) {
+			send(app, name, 0, "d");
+			awaitDuplicate(app, name, "d");
+		}
+		sendTogether(app, name, "u2!", "x");
+		awaitRun(app, name, "u2!");
+		app.awaitBlocked(name);
+		app.stop(name);
+		app.store().release(other);
+		assertThat(committed(app, name, 0)).isEqualTo(queued ? 3 : 2);
+	}
+
+	@Test
+	void recordIsRecoveredOnceIfTheConsumerIsWokenMeanwhile() {
+		BatchApp app = this.apps.get("manual_immediate");
+		Listeners listeners = app.listeners(Listeners.class);
+		Servers.addTopics(2, app.name("woken"));
+		send(app, "woken", 1, "u1");
+		send(app, "woken", 0, "u2");
+		app.start("woken");
+		awaitRun(app, "woken", "u1");
+		awaitRun(app, "woken", "u2");
+		listeners.whenRecovered.put(app.name("woken"), () -> {
+			Thread waking = new Thread(() -> listeners.acknowledgments.get("woken u1").acknowledge());
+			waking.start();
+			try {
+				waking.join();
+			}
+			catch (InterruptedException ex) {
+				throw new IllegalStateException(ex);
+			}
+		});
+		send(app, "woken", 0, "f g");
+		awaitRun(app, "woken", "g");
+		app.stop("woken");
+		assertThat(listeners.recovered).containsOnlyOnce(app.name("woken") + " f");
+	}
+
+	@Test
+	void duplicateBehindAMethodThatCannotAcknowledgeIsAcknowledged() {
+		BatchApp app = this.apps.get("manual");
+		Servers.addTopics(1, app.name("class"));
+		app.complete("class", "d", null);
+		Kafka.send(Kafka.record(app.name("class"), 0, "n", null));
+		app.start("class");
+		awaitRun(app, "class", "null");
+		send(app, "class", 0, "d");
+		app.awaitDone("class");
+	}
+
+	// The container would forget the partitions that it has paused for the first one.
+	@Test
+	@Tag("promise-11")
+	void partitionsRunAfterTwoNegativeAcknowledgmentsBesideABlockedRecord() {
+		BatchApp app = this.apps.get("manual");
+		Servers.addTopics(3, app.name("sleeping"));
+		ClaimRequest other = app.hold("sleeping", "x", Duration.ofMinutes(5));
+		send(app, "sleeping", 0, "x n2");
+		app.start("sleeping");
+		app.awaitBlocked("sleeping");
+		send(app, "sleeping", 1, "n1");
+		awaitRun(app, "sleeping", "n1");
+		send(app, "sleeping", 2, "k");
+		app.store().release(other);
+		app.awaitDone("sleeping");
+		assertThat(app.listeners(Listeners.class).runs("sleeping")).containsExactlyInAnyOrder("n1", "n1", "x", "n2",
+				"n2", "k");
+	}
+
+	@Test
+	void acknowledgmentOfAPartWaitsForTheOriginalOfACopy() {
+		BatchApp app = this.apps.get("manual_immediate");
+		Listeners listeners = app.listeners(Listeners.class);
+		Servers.addTopics(1, app.name("part"), app.name("part-too"));
+		send(app, "part-too", 0, "a");
+		app.start("part-too");
+		awaitRun(app, "part", "a");
+		send(app, "part", 0, "a bp c");
+		app.start("part");
+		awaitRun(app, "part", "c");
+		listeners.acknowledgments.get("part a").acknowledge();
+		app.awaitDone("part-too");
+		// It is passed on with the next delivery.
+		send(app, "part", 0, "d");
+		await().atMost(PATIENCE).until(() -> committed(app, "part", 0) == 2);
+		app.stop("part");
+		app.stop("part-too");
+	}
+
+	// The container counts the dropped records, too.
+	@Test
+	void negativeAcknowledgmentBehindADroppedRecordRedeliversOnlyWhatFollows() {
+		BatchApp app = this.apps.get("manual");
+		Servers.addTopics(1, app.name("dropping"));
+		send(app, "dropping", 0, "drop u1 n");
+		app.start("dropping");
+		app.awaitDone("dropping");
+		assertThat(app.listeners(Listeners.class).runs("dropping")).containsExactly("u1 n", "n");
+	}
+
+	@Test
+	void failureThatIsAcceptedAfterAnAcknowledgmentIsNotPassed() {
+		BatchApp app = this.apps.get("manual");
+		Servers.addTopics(1, app.name("accepted"));
+		app.complete("accepted", "d", null);
+		send(app, "accepted", 0, "f!");
+		app.start("accepted");
+		awaitRun(app, "accepted", "f!");
+		send(app, "accepted", 0, "d");
+		awaitDuplicate(app, "accepted", "d");
+		app.stop("accepted");
+		assertThat(committed(app, "accepted", 0)).isZero();
+	}
+
+	static class Listeners {
+
+		private final Map<String, Queue<String>> runs = new ConcurrentHashMap<>();
+
+		private final Map<String, Acknowledgment> acknowledgments = new ConcurrentHashMap<>();
+
+		private final Queue<String> recovered = new ConcurrentLinkedQueue<>();
+
+		private final Map<String, Runnable> whenRecovered = new ConcurrentHashMap<>();
+
+		private final Queue<OperationObserver.HandledOperation> handled = new ConcurrentLinkedQueue<>();
+
+		@Bean
+		DefaultErrorHandler errorHandler() {
+			DefaultErrorHandler handler = new DefaultErrorHandler((record, error) -> {
+				this.recovered.add(record.topic() + " " + record.value());
+				Runnable action = this.whenRecovered.remove(record.topic());
+				if (action != null) {
+					action.run();
+				}
+			}, new FixedBackOff(0, 0));
+			handler.setCommitRecovered(true);
+			return handler;
+		}
+
+		@Bean
+		static KafkaListenerErrorHandler accepting() {
+			return (message, ex) -> "accepted";
+		}
+
+		// Not for the other listeners.
+		@Bean(autowireCandidate = false)
+		static RecordFilterStrategy<Object, Object> withoutDrop() {
+			return (record) -> "drop".equals(record.value());
+		}
+
+		@Bean
+		OperationObserver outcomes() {
+			return new OperationObserver() {
+
+				@Override
+				public void handled(HandledOperation operation) {
+					Listeners.this.handled.add(operation);
+				}
+
+			};
+		}
+
+		List<Outcome> outcomes(IdempotencyKey key) {
+			return this.handled.stream()
+				.filter((operation) -> key.equals(operation.key()))
+				.map(OperationObserver.HandledOperation::outcome)
+				.toList();
+		}
+
+		Queue<String> runs(String name) {
+			return this.runs.computeIfAbsent(name, (unused) -> new ConcurrentLinkedQueue<>());
+		}
+
+		void single(String name, String value, Acknowledgment acknowledgment) {
+			runs(name).add(value);
+			this.acknowledgments.put(name + " " + value, acknowledgment);
+			if (value.contains("!")) {
+				acknowledgment.acknowledge();
+			}
+			if (value.contains("f")) {
+				throw new IllegalStateException("fails");
+			}
+		}
+
+		private void batch(String name, List<String> values, Acknowledgment acknowledgment) {
+			values.forEach((value) -> this.acknowledgments.put(name + " " + value, acknowledgment));
+			runs(name).add(String.join(" ", values));
+			if (values.stream().allMatch((value) -> value.contains("!"))) {
+				acknowledgment.acknowledge();
+			}
+			for (int i = 0; i < values.size(); i++) {
+				if (values.get(i).contains("p")) {
+					acknowledgment.acknowledge(i);
+				}
+				if (values.get(i).contains("f")) {
+					throw new BatchListenerFailedException("fails", i);
+				}
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-one")
+		@KafkaListener(id = "${prefix}-one", topics = "${prefix}-one")
+		void one(String value, Acknowledgment acknowledgment) {
+			single("one", value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-another", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-another", topics = "${prefix}-another")
+		void another(String value, Acknowledgment acknowledgment) {
+			single("another", value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-accepted")
+		@KafkaListener(id = "${prefix}-accepted", topics = "${prefix}-accepted", errorHandler = "accepting")
+		void accepted(String value, Acknowledgment acknowledgment) {
+			single("accepted", value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-beside", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-beside", topics = "${prefix}-beside", batch = "true")
+		void beside(List<String> values, Acknowledgment acknowledgment) {
+			batch("beside", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-queued", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-queued", topics = "${prefix}-queued", batch = "true")
+		void queued(List<String> values, Acknowledgment acknowledgment) {
+			batch("queued", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-earlier", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-earlier", topics = "${prefix}-earlier", batch = "true")
+		void earlier(List<String> values, Acknowledgment acknowledgment) {
+			if (values.contains("u2!")) {
+				this.acknowledgments.get("earlier u1").acknowledge();
+			}
+			batch("earlier", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-woken", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-woken", topics = "${prefix}-woken", batch = "true")
+		void woken(List<String> values, Acknowledgment acknowledgment) {
+			batch("woken", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-part")
+		@KafkaListener(id = "${prefix}-part", topics = "${prefix}-part", batch = "true")
+		@KafkaListener(id = "${prefix}-part-too", topics = "${prefix}-part-too", batch = "true")
+		void part(List<String> values, Acknowledgment acknowledgment) {
+			batch("part", values, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-messages")
+		@KafkaListener(id = "${prefix}-messages", topics = "${prefix}-messages", batch = "true")
+		void messages(List<Message<String>> messages) {
+			Acknowledgment acknowledgment = messages.get(0)
+				.getHeaders()
+				.get(KafkaHeaders.ACKNOWLEDGMENT, Acknowledgment.class);
+			batch("messages", messages.stream().map(Message::getPayload).toList(), acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-dropping", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-dropping", topics = "${prefix}-dropping", batch = "true", filter = "withoutDrop")
+		void dropping(List<String> values, Acknowledgment acknowledgment) {
+			boolean again = !runs("dropping").isEmpty();
+			runs("dropping").add(String.join(" ", values));
+			if (again) {
+				acknowledgment.acknowledge();
+			}
+			else {
+				acknowledgment.nack(values.indexOf("n"), Duration.ofMillis(1));
+			}
+		}
+
+		@Idempotent(scope = "${prefix}-sleeping")
+		@KafkaListener(id = "${prefix}-sleeping", topics = "${prefix}-sleeping")
+		void sleeping(String value, Acknowledgment acknowledgment) {
+			runs("sleeping").add(value);
+			if (value.startsWith("n") && this.acknowledgments.put("sleeping " + value, acknowledgment) == null) {
+				acknowledgment.nack(value.equals("n1") ? Duration.ofSeconds(5) : Duration.ofMillis(500));
+			}
+			else {
+				acknowledgment.acknowledge();
+			}
+		}
+
+	}
+
+	@Idempotent(scope = "${prefix}-class")
+	@KafkaListener(id = "${prefix}-class", topics = "${prefix}-class")
+	static class WithoutAcknowledgment {
+
+		private final Listeners listeners;
+
+		WithoutAcknowledgment(Listeners listeners) {
+			this.listeners = listeners;
+		}
+
+		@KafkaHandler
+		void text(String value, Acknowledgment acknowledgment) {
+			this.listeners.single("class", value, acknowledgment);
+		}
+
+		@KafkaHandler
+		void nothing(@Payload(required = false) KafkaNull value) {
+			this.listeners.runs("class").add("null");
+		}
+
+	}
+
+}
