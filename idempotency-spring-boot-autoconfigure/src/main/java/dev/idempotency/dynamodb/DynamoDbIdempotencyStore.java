@@ -210,7 +210,6 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	// The parameter 'repeated' returns whether the item shows that its owner has
 	// completed
-	// it, or has freed its key, before.
 	private Settlement settle(ClaimRequest claim, UpdateItemRequest request, Deadline deadline,
 			Predicate<RecordItem> repeated) {
 		Update update = this.calls.update(request, deadline);
