@@ -208,8 +208,7 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 		return held ? Settlement.SETTLED : Settlement.LOST;
 	}
 
-	// The parameter 'repeated' returns whether the item shows
-	// that its owner has settled it in the same way before.
+	// The parameter 'repeated' returns whether the item shows the same settlement.
 	private Settlement settle(ClaimRequest claim, UpdateItemRequest request, Deadline deadline,
 			Predicate<RecordItem> repeated) {
 		Update update = this.calls.update(request, deadline);
@@ -236,14 +235,14 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	@Override
 	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return this.calls.all(claims, (claim, deadline) -> settle(claim, this.updates.fail(claim, failure), deadline,
-				(item) -> item.isFailed() && item.failure() != null));
+		return this.calls.all(claims,
+				(claim, deadline) -> settle(claim, this.updates.fail(claim, failure), deadline, RecordItem::isFailed));
 	}
 
 	@Override
 	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return this.calls.all(claims, (claim, deadline) -> settle(claim, this.updates.release(claim), deadline,
-				(item) -> item.isFailed() && item.failure() == null));
+		return this.calls.all(claims,
+				(claim, deadline) -> settle(claim, this.updates.release(claim), deadline, RecordItem::isFailed));
 	}
 
 	@Override

@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
@@ -16,11 +15,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
-import dev.idempotency.memory.InMemoryIdempotencyStore.Entry;
 import dev.idempotency.store.FilteredRecords;
 import dev.idempotency.store.IdempotencyRecord;
-import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.PagePosition;
+import dev.idempotency.store.StoredRecord;
+import dev.idempotency.store.Transition;
 
 /**
  * Shows and changes the entries of the store by hand. Lists begin with the entries that
@@ -29,7 +28,7 @@ import dev.idempotency.store.PagePosition;
  * @param entries the entries of the store
  * @param clock the clock of the store
  */
-record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) implements FilteredRecords {
+record InMemoryRecords(Map<IdempotencyKey, StoredRecord> entries, InstantSource clock) implements FilteredRecords {
 
 	@Override
 	public Overview overview() {
@@ -71,14 +70,12 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(this.entries.get(key)).map(Entry::result).map(byte[]::clone);
+		return Optional.ofNullable(this.entries.get(key)).map(StoredRecord::result).map(byte[]::clone);
 	}
 
 	@Override
 	public Change release(IdempotencyKey key, boolean force) {
-		// A token that no owner has: the previous owner can no longer settle.
-		return change(key, force, (entry) -> (entry.state() != State.COMPLETED)
-				? entry.failed(UUID.randomUUID(), entry.failure(), entry.attempt()) : entry);
+		return change(key, force, Transition::release);
 	}
 
 	@Override
@@ -88,14 +85,14 @@ record InMemoryRecords(Map<IdempotencyKey, Entry> entries, InstantSource clock) 
 
 	// A step that returns the same entry has nothing to change, because the operation
 	// has completed.
-	private Change change(IdempotencyKey key, boolean force, Function<Entry, @Nullable Entry> step) {
+	private Change change(IdempotencyKey key, boolean force, Function<StoredRecord, @Nullable StoredRecord> step) {
 		AtomicReference<Change> change = new AtomicReference<>(Change.ABSENT);
 		this.entries.computeIfPresent(key, (same, entry) -> {
 			if (!force && entry.isLive(this.clock.instant())) {
 				change.set(Change.ALIVE);
 				return entry;
 			}
-			Entry next = step.apply(entry);
+			StoredRecord next = step.apply(entry);
 			change.set((next != entry) ? Change.DONE : Change.COMPLETED);
 			return next;
 		});

@@ -1,47 +1,37 @@
 package dev.idempotency.contract;
 
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
-import java.util.EnumSet;
+import java.time.Instant;
 import java.util.Optional;
-import java.util.Set;
+
+import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.StoredRecord;
+import dev.idempotency.store.Transition;
 
 /**
- * The expected state of a key while no time passes. Answers are compared as text, so that
- * a difference is readable.
+ * The expected state of a key while no time passes, by {@link Transition}. Answers are
+ * compared as text, so that a difference is readable. Fences need not be consecutive.
  */
 final class Model {
 
-	private ClaimRequest owner;
+	private static final Instant NOW = Instant.EPOCH;
 
-	private Known known;
-
-	private int fence;
-
-	private int attempt;
+	private @Nullable StoredRecord record;
 
 	String claim(ClaimRequest request) {
-		if (this.known == null) {
-			return acquiredWith("larger", 1);
-		}
-		if (!isFree() && !Arrays.equals(this.owner.fingerprint(), request.fingerprint())) {
-			return "mismatch";
-		}
-		return switch (this.known) {
-			case COMPLETED -> "completed with " + this.owner.token();
-			case FAILED, RELEASED -> acquiredWith("larger", this.attempt + 1);
-			case LIVE, EXPIRED -> isOwner(request) ? acquiredWith("same", this.attempt) : "in progress";
-		};
+		Claim expected = Transition.claim(this.record, request, NOW).answer();
+		return (this.record == null && expected instanceof Claim.Acquired acquired)
+				? acquiredWith("larger", acquired.attempt()) : describe(expected);
 	}
 
 	String describe(Claim claim) {
 		if (claim instanceof Claim.Acquired acquired) {
-			int difference = Integer.compare(acquired.fence(), this.fence);
+			int difference = Integer.compare(acquired.fence(), (this.record != null) ? this.record.fence() : 0);
 			return acquiredWith((difference > 0) ? "larger" : (difference < 0) ? "smaller" : "same",
 					acquired.attempt());
 		}
@@ -49,7 +39,7 @@ final class Model {
 			return "completed with " + ((completed.result() != null)
 					? new String(completed.result(), StandardCharsets.UTF_8) : "nothing");
 		}
-		return (claim instanceof Claim.Mismatch) ? "mismatch" : "in progress";
+		return (claim instanceof Claim.InProgress) ? "in progress" : claim.toString();
 	}
 
 	private static String acquiredWith(String fence, int attempt) {
@@ -57,67 +47,27 @@ final class Model {
 	}
 
 	void acquired(ClaimRequest request, Claim.Acquired claim) {
-		this.owner = request;
-		this.known = Known.LIVE;
-		this.fence = claim.fence();
-		this.attempt = claim.attempt();
+		this.record = Transition.restore(null, request, claim, NOW).next();
 	}
 
-	Set<Settlement> settle(Mutation mutation, ClaimRequest request) {
-		if (!isOwner(request)) {
-			return EnumSet.of((this.known != null) ? Settlement.LOST : Settlement.FORGOTTEN);
-		}
-		Known wanted = switch (mutation) {
-			case COMPLETE -> Known.COMPLETED;
-			case FAIL -> Known.FAILED;
-			case RELEASE -> Known.RELEASED;
-			case RENEW -> Known.LIVE;
-		};
-		if (this.known == Known.LIVE) {
-			this.known = wanted;
-			this.attempt -= (wanted == Known.RELEASED) ? 1 : 0;
-			return EnumSet.of(Settlement.SETTLED);
-		}
-		if (isFree() && (wanted == Known.FAILED || wanted == Known.RELEASED) && this.known != wanted) {
-			return EnumSet.of(Settlement.SETTLED, Settlement.LOST);
-		}
-		return EnumSet.of((this.known == wanted) ? Settlement.SETTLED : Settlement.LOST);
+	Settlement settle(Mutation mutation, ClaimRequest request) {
+		Transition<Settlement> transition = mutation.transition(this.record, request, NOW);
+		this.record = transition.next();
+		return transition.answer();
 	}
 
-	boolean isFreedBy(ClaimRequest request) {
-		return isFree() && isOwner(request);
+	String describe(Optional<IdempotencyRecord> found) {
+		return found.map(Model::text).orElse("nothing");
 	}
 
-	private boolean isFree() {
-		return this.known == Known.FAILED || this.known == Known.RELEASED;
-	}
-
-	private boolean isOwner(ClaimRequest request) {
-		return this.owner != null && this.owner.token().equals(request.token());
-	}
-
-	String describe(Optional<IdempotencyRecord> record) {
-		return record
-			.map((found) -> describe(found.state() + ((found.failure() != null) ? " with a failure" : ""),
-					found.fence(), found.attempt()))
-			.orElse("nothing");
-	}
-
-	private static String describe(String state, int fence, int attempt) {
-		return state + ", fence " + fence + ", attempt " + attempt;
+	private static String text(IdempotencyRecord record) {
+		return record.state() + ((record.failure() != null) ? " with a failure" : "") + ", fence " + record.fence()
+				+ ", attempt " + record.attempt();
 	}
 
 	@Override
 	public String toString() {
-		if (this.known == null) {
-			return "nothing";
-		}
-		return describe(switch (this.known) {
-			case LIVE, EXPIRED -> "IN_PROGRESS";
-			case FAILED -> "FAILED with a failure";
-			case RELEASED -> "FAILED";
-			case COMPLETED -> "COMPLETED";
-		}, this.fence, this.attempt);
+		return (this.record != null) ? text(this.record.toRecord(Requests.newKey())) : "nothing";
 	}
 
 }

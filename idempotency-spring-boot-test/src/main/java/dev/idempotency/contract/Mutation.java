@@ -1,15 +1,19 @@
 package dev.idempotency.contract;
 
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.provider.Arguments;
 
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
+import dev.idempotency.store.StoredRecord;
+import dev.idempotency.store.Transition;
 
 /**
  * The mutations by an owner.
@@ -24,6 +28,15 @@ enum Mutation {
 			case FAIL -> store.fail(claim, Requests.FAILURE);
 			case RELEASE -> store.release(claim);
 			case RENEW -> store.renew(claim);
+		};
+	}
+
+	Transition<Settlement> transition(@Nullable StoredRecord record, ClaimRequest claim, Instant now) {
+		return switch (this) {
+			case COMPLETE -> Transition.complete(record, claim, claim.token().toString().getBytes(), now);
+			case FAIL -> Transition.fail(record, claim, Requests.FAILURE);
+			case RELEASE -> Transition.release(record, claim);
+			case RENEW -> Transition.renew(record, claim, now);
 		};
 	}
 

@@ -1,0 +1,39 @@
+package dev.idempotency.store;
+
+import java.time.Instant;
+
+import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.store.IdempotencyStore.Settlement;
+
+/**
+ * The transitions of a key, which a test replaces by wrong ones.
+ */
+class TransitionRules {
+
+	Transition<Claim> claim(@Nullable StoredRecord current, ClaimRequest request, Instant now) {
+		return Transition.claim(current, request, now);
+	}
+
+	Transition<Settlement> complete(@Nullable StoredRecord current, ClaimRequest claim, Instant now) {
+		return Transition.complete(current, claim, null, now);
+	}
+
+	Transition<Settlement> fail(@Nullable StoredRecord current, ClaimRequest claim) {
+		return Transition.fail(current, claim, new Failure("type", null));
+	}
+
+	Transition<Settlement> release(@Nullable StoredRecord current, ClaimRequest claim) {
+		return Transition.release(current, claim);
+	}
+
+	Transition<Settlement> renew(@Nullable StoredRecord current, ClaimRequest claim, Instant now) {
+		return Transition.renew(current, claim, now);
+	}
+
+	Transition<Settlement> restore(@Nullable StoredRecord current, ClaimRequest claim, Claim.Acquired acquired,
+			Instant now) {
+		return Transition.restore(current, claim, acquired, now);
+	}
+
+}
