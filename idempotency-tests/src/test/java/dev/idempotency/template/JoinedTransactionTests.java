@@ -107,6 +107,9 @@ class JoinedTransactionTests {
 				.executeWithoutResult((status) -> assertThatExceptionOfType(IdempotencyConfigurationException.class)
 					.isThrownBy(() -> joining.execute(operation, ResultCodec.none(), () -> null))
 					.withMessageContaining("does not mark a joined transaction for rollback"));
+			new TransactionTemplate(manager)
+				.executeWithoutResult((status) -> assertThatExceptionOfType(IdempotencyConfigurationException.class)
+					.isThrownBy(() -> joining.executeUnprotected("unprotected", Mode.TRANSACTIONAL, () -> null)));
 			assertThat(joining.execute(operation, ResultCodec.none(), () -> null).duplicate()).isFalse();
 		}
 	}

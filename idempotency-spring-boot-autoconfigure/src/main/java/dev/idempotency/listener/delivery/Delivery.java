@@ -110,9 +110,8 @@ public final class Delivery {
 
 	private boolean duplicate;
 
-	// Whether a delivery inside of this one has returned and has decided about the
-	// record,
-	// because the application has decorated the listener.
+	// Whether a delivery inside of this one has decided about the record, because the
+	// application has decorated the listener.
 	private boolean nested;
 
 	private boolean returned;
