@@ -109,7 +109,8 @@ class JoinedTransactionTests {
 					.withMessageContaining("does not mark a joined transaction for rollback"));
 			new TransactionTemplate(manager)
 				.executeWithoutResult((status) -> assertThatExceptionOfType(IdempotencyConfigurationException.class)
-					.isThrownBy(() -> joining.executeUnprotected("unprotected", Mode.TRANSACTIONAL, () -> null)));
+					.isThrownBy(() -> joining.<Object, RuntimeException>executeUnprotected("unprotected",
+							Mode.TRANSACTIONAL, TransactionBoundary.DEFAULT, () -> null)));
 			assertThat(joining.execute(operation, ResultCodec.none(), () -> null).duplicate()).isFalse();
 		}
 	}

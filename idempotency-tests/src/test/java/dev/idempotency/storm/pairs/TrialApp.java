@@ -189,11 +189,11 @@ final class TrialApp {
 	}
 
 	// In this ack mode Spring Kafka does not commit the offset of a recovered record by
-	// itself.
+	// itself. With an asynchronous listener, the commit would pass pending results.
 	private static DefaultErrorHandler handler(Combination combination, DeadLetterPublishingRecoverer recoverer,
 			BackOff backOff) {
 		DefaultErrorHandler handler = new DefaultErrorHandler(recoverer, backOff);
-		handler.setCommitRecovered(combination.is(Factor.ACK, "MANUAL_IMMEDIATE"));
+		handler.setCommitRecovered(combination.is(Factor.ACK, "MANUAL_IMMEDIATE") && !combination.asynchronous());
 		return handler;
 	}
 
