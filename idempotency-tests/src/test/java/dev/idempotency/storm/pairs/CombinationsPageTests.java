@@ -49,7 +49,7 @@ class CombinationsPageTests {
 						`PairStormTests` combines the abilities of the library and of Spring Kafka: %d factors with %d levels. %d trials
 						contain each of the %d pairs of levels that are supported, and the last ones claim keys ahead, which needs levels of
 						several factors. Each trial is an application of its own with about fifty records: copies, failures, declined and
-						rejected records. When they are done, a copy of each is sent. The result is compared with a model: effects, order,
+						rejected records. When they are done, the consumers start again, and a copy of each is sent. The result is compared with a model: effects, order,
 						offsets, calls, attempts, replies, dead letters, outcomes, meters, records of the store, messages of the outbox,
 						connections and threads.
 

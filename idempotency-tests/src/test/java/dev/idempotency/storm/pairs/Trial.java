@@ -185,6 +185,7 @@ final class Trial {
 			observations = context.getBean(Observations.class);
 			meters = context.getBean(SimpleMeterRegistry.class);
 			await(context, this.traffic.first());
+			restart(context);
 			this.traffic.send(this.topic, this.traffic.second());
 			await(context, this.traffic.all());
 			records = records(context);
@@ -199,6 +200,14 @@ final class Trial {
 				Kafka.lag(this.topic, this.topic));
 		this.problems.addAll(this.work.violations());
 		this.problems.addAll(new Oracle(this.combination, this.traffic, evidence).problems());
+	}
+
+	// The consumers begin at the committed offsets. An offset that is too high would lose
+	// a record.
+	private static void restart(ConfigurableApplicationContext context) {
+		KafkaListenerEndpointRegistry registry = context.getBean(KafkaListenerEndpointRegistry.class);
+		registry.stop();
+		registry.start();
 	}
 
 	private NewTopic topic(String suffix, int partitions) {
