@@ -208,7 +208,7 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 		return held ? Settlement.SETTLED : Settlement.LOST;
 	}
 
-	// The parameter 'repeated' returns whether the item shows the same settlement.
+	// The parameter 'repeated' returns whether the item shows that it is settled so.
 	private Settlement settle(ClaimRequest claim, UpdateItemRequest request, Deadline deadline,
 			Predicate<RecordItem> repeated) {
 		Update update = this.calls.update(request, deadline);

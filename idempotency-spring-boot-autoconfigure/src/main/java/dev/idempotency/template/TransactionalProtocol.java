@@ -145,9 +145,6 @@ final class TransactionalProtocol {
 		if (unanswered.isEmpty()) {
 			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
 			Assert.state(this.run.isSingle() || transaction.isNewTransaction(), JOINED);
-			if (!transaction.isNewTransaction()) {
-				this.transactions.requireMarked(false);
-			}
 			return transaction;
 		}
 		// Most keys are new, but those with versions have records as a rule.
@@ -169,9 +166,6 @@ final class TransactionalProtocol {
 		if (joined && !this.run.isSingle()) {
 			this.calls.circuit().releasePermission();
 			throw new IllegalStateException(JOINED);
-		}
-		if (joined) {
-			this.transactions.requireMarked(true);
 		}
 		Object asked = this.run.subject(unanswered);
 		try {

@@ -79,22 +79,6 @@ final class Transactions {
 		this.ended = EndedTransactions.of(manager);
 	}
 
-	// An exception of the handler must not leave a part of its effect to the caller.
-	void requireMarked(boolean permitted) {
-		if (this.manager instanceof AbstractPlatformTransactionManager spring
-				&& !spring.isGlobalRollbackOnParticipationFailure()) {
-			if (permitted) {
-				this.calls.circuit().releasePermission();
-			}
-			throw new IdempotencyConfigurationException(
-					"The transaction manager of the idempotency store '" + this.store.name()
-							+ "' does not mark a joined transaction for rollback, so a caller could commit a part "
-							+ "of the effect of a failed handler.",
-					"Set its property globalRollbackOnParticipationFailure to true, or execute the operation outside of "
-							+ "the transaction.");
-		}
-	}
-
 	// Begin or join the first transaction of a delivery, with a permission of the circuit
 	// breaker. A call of the store must follow.
 	TransactionStatus beginFirst(Object subject, TransactionDefinition definition) {
@@ -115,7 +99,7 @@ final class Transactions {
 		requireNotEnded(subject, definition);
 		long start = System.nanoTime();
 		try {
-			return this.manager.getTransaction(definition);
+			return marked(this.manager.getTransaction(definition));
 		}
 		catch (TransactionUsageException ex) {
 			throw ex;
@@ -136,7 +120,7 @@ final class Transactions {
 			throw notBegun(subject, null);
 		}
 		try {
-			TransactionStatus transaction = this.manager.getTransaction(definition);
+			TransactionStatus transaction = marked(this.manager.getTransaction(definition));
 			this.failedAt = null;
 			return transaction;
 		}
@@ -147,6 +131,20 @@ final class Transactions {
 			this.failedAt = System.nanoTime();
 			throw notBegun(subject, ex);
 		}
+	}
+
+	// An exception of the handler must not leave a part of its effect to the caller.
+	private TransactionStatus marked(TransactionStatus transaction) {
+		if (!transaction.isNewTransaction() && this.manager instanceof AbstractPlatformTransactionManager spring
+				&& !spring.isGlobalRollbackOnParticipationFailure()) {
+			throw new IdempotencyConfigurationException(
+					"The transaction manager of the idempotency store '" + this.store.name()
+							+ "' does not mark a joined transaction for rollback, so a caller could commit a part "
+							+ "of the effect of a failed handler.",
+					"Set its property globalRollbackOnParticipationFailure to true, or execute the operation outside of "
+							+ "the transaction.");
+		}
+		return transaction;
 	}
 
 	private void requireNotEnded(Object subject, TransactionDefinition definition) {

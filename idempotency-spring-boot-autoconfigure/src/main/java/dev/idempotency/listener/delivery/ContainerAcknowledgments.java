@@ -74,10 +74,10 @@ public final class ContainerAcknowledgments {
 	// released, because the partition was sought back or has been assigned again.
 	long begin(Collection<? extends ConsumerRecord<?, ?>> records) {
 		if (!isEmpty()) {
-			passOnQuietly();
 			Map<TopicPartition, Long> first = new HashMap<>();
 			records.forEach((record) -> first.putIfAbsent(Coordinates.partition(record), record.offset()));
 			first.forEach(this::releaseFrom);
+			passOnQuietly();
 		}
 		return this.deliveries.incrementAndGet();
 	}

@@ -21,7 +21,6 @@ import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.CommonErrorHandler;
 import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.ContainerProperties.AckMode;
-import org.springframework.kafka.listener.ListenerUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.SeekUtils;
 import org.springframework.kafka.support.TopicPartitionOffset;
@@ -214,7 +213,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			BatchHandler<K, V> handler) {
 		PartialBatchException partial = PartialBatchException.in(thrownException);
 		if (partial != null) {
-			commit(partial.committable(data), consumer, container);
+			PartialCommits.commit(partial.committable(data), consumer, container);
 			partial.pause(this.pauses, container, consumer);
 			redeliver(thrownException, partial.remaining(data), consumer, container);
 		}
@@ -276,12 +275,12 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			this.outcomes.recovered(record);
 		}
 		catch (RuntimeException ex) {
-			commit(next, consumer, container);
+			PartialCommits.commit(next, consumer, container);
 			redeliver(ex, remaining, consumer, container);
 		}
 		if (remaining.size() > 1) {
 			next.put(Coordinates.partition(record), record.offset() + 1);
-			commit(next, consumer, container);
+			PartialCommits.commit(next, consumer, container);
 			redeliver(thrownException, remaining.subList(1, remaining.size()), consumer, container);
 		}
 	}
@@ -304,47 +303,6 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 				state.retrying = false;
 			}
 		};
-	}
-
-	// After a rollback of the Kafka transaction the whole batch is redelivered.
-	private static void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer,
-			MessageListenerContainer container) {
-		commit(next, consumer, container, false);
-	}
-
-	private static void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer,
-			MessageListenerContainer container, boolean again) {
-		ContainerProperties properties = container.getContainerProperties();
-		if (next.isEmpty() || properties.getKafkaAwareTransactionManager() != null) {
-			return;
-		}
-		// Later, the container commits acknowledgments that may have lower offsets.
-		if ((properties.getAckMode() == AckMode.MANUAL || properties.getAckMode() == AckMode.MANUAL_IMMEDIATE)
-				&& !again) {
-			Runnable earlier = ConsumerState.current().commit;
-			ConsumerState.current().commit = () -> {
-				if (earlier != null) {
-					earlier.run();
-				}
-				commit(next, consumer, container, true);
-			};
-		}
-		Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
-		next.forEach((partition, offset) -> offsets.put(partition,
-				ListenerUtils.createOffsetAndMetadata(container, offset)));
-		try {
-			if (properties.isSyncCommits()) {
-				consumer.commitSync(offsets, properties.getSyncCommitTimeout());
-			}
-			else {
-				consumer.commitAsync(offsets, properties.getCommitCallback());
-			}
-		}
-		catch (RuntimeException ex) {
-			// The records are redelivered and skipped as duplicates.
-			logger.debug(ex, () -> "The offsets of the processed records of a partial batch were not committed, "
-					+ "so these records are redelivered as duplicates: " + offsets);
-		}
 	}
 
 	@Override

@@ -1,5 +1,6 @@
 package dev.idempotency.listener.error;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -27,8 +28,8 @@ final class ConsumerState {
 	// The partitions that are paused for blocked records during the current poll.
 	final Set<TopicPartition> paused = new HashSet<>();
 
-	// Repeats a commit after the container has committed lower offsets.
-	@Nullable Runnable commit;
+	// The offsets of partial batches that were committed since the last poll.
+	final Map<TopicPartition, Long> committed = new HashMap<>();
 
 	final PollProgress poll = new PollProgress();
 

@@ -59,11 +59,7 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 	}
 
 	private void beforePoll(Consumer<?, ?> consumer) {
-		Runnable commit = ConsumerState.current().commit;
-		ConsumerState.current().commit = null;
-		if (commit != null) {
-			commit.run();
-		}
+		PartialCommits.commitAgain(consumer, this.container);
 		this.pauses.beforePoll(consumer);
 		ConsumerState.current().poll.begin(consumer, this.manager != null);
 	}
