@@ -22,7 +22,9 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.OperationObserver;
+import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
@@ -50,7 +52,9 @@ public final class BatchApp implements AutoCloseable {
 
 	private BatchApp(String prefix, Class<?>[] configuration, String mode, String... properties) {
 		this.prefix = prefix;
-		TestApp app = TestApp.of(ObjectUtils.addObjectToArray(configuration, BlockedTopics.class))
+		TestApp app = TestApp
+			.of(ObjectUtils.addObjectToArray(ObjectUtils.addObjectToArray(configuration, BlockedTopics.class),
+					RecordingObserver.class))
 			.with("prefix", this.prefix)
 			.with("idempotency.mode", mode.equals("redis") ? "leased" : mode)
 			.with("spring.kafka.listener.auto-startup", false);
@@ -154,6 +158,10 @@ public final class BatchApp implements AutoCloseable {
 
 	long lag(String listener) {
 		return Kafka.lag(name(listener), name(listener));
+	}
+
+	List<Outcome> outcomes(String listener, String letter) {
+		return bean(RecordingObserver.class).outcomes(key(listener, letter));
 	}
 
 	boolean isBlocked(String listener) {

@@ -30,11 +30,9 @@ import org.springframework.messaging.Message;
 import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.OperationObserver;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -89,9 +87,7 @@ class LateAcknowledgmentTests {
 	}
 
 	private static void awaitDuplicate(BatchApp app, String name, String value) {
-		Listeners listeners = app.listeners(Listeners.class);
-		await("duplicate " + value).atMost(PATIENCE)
-			.until(() -> listeners.outcomes(app.key(name, value)).contains(Outcome.DUPLICATE));
+		await("duplicate " + value).atMost(PATIENCE).until(() -> app.outcomes(name, value).contains(Outcome.DUPLICATE));
 	}
 
 	// Deliver the records of both partitions in one batch.
@@ -301,8 +297,6 @@ class LateAcknowledgmentTests {
 
 		private final Map<String, Runnable> whenRecovered = new ConcurrentHashMap<>();
 
-		private final Queue<OperationObserver.HandledOperation> handled = new ConcurrentLinkedQueue<>();
-
 		@Bean
 		DefaultErrorHandler errorHandler() {
 			DefaultErrorHandler handler = new DefaultErrorHandler((record, error) -> {
@@ -325,25 +319,6 @@ class LateAcknowledgmentTests {
 		@Bean(autowireCandidate = false)
 		static RecordFilterStrategy<Object, Object> withoutDrop() {
 			return (record) -> "drop".equals(record.value());
-		}
-
-		@Bean
-		OperationObserver outcomes() {
-			return new OperationObserver() {
-
-				@Override
-				public void handled(HandledOperation operation) {
-					Listeners.this.handled.add(operation);
-				}
-
-			};
-		}
-
-		List<Outcome> outcomes(IdempotencyKey key) {
-			return this.handled.stream()
-				.filter((operation) -> key.equals(operation.key()))
-				.map(OperationObserver.HandledOperation::outcome)
-				.toList();
 		}
 
 		Queue<String> runs(String name) {

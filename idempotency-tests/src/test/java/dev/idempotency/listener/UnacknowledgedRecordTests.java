@@ -32,7 +32,6 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.handler.annotation.SendTo;
 import org.springframework.util.backoff.FixedBackOff;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
@@ -40,8 +39,6 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.template.OperationObserver;
-import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
@@ -107,7 +104,7 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("forgetful");
 		assertThat(listeners.runs("forgetful")).containsExactly("a", "a");
 		awaitState(app, "forgetful", "a", State.COMPLETED);
-		assertThat(listeners.outcomes(app.key("forgetful", "a"))).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
+		assertThat(app.outcomes("forgetful", "a")).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
 	}
 
 	@ParameterizedTest
@@ -153,13 +150,12 @@ class UnacknowledgedRecordTests {
 		app.start(name);
 		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey(name + " u"));
 		app.sendMore(name, "x");
-		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key(name, "x")).contains(Outcome.DUPLICATE));
+		await().atMost(PATIENCE).until(() -> app.outcomes(name, "x").contains(Outcome.DUPLICATE));
 		app.stop(name);
 		assertThat(app.lag(name)).isEqualTo(2);
 		app.start(name);
 		// The container commits an acknowledgment of this thread later than its own.
-		await().atMost(PATIENCE)
-			.until(() -> Collections.frequency(listeners.outcomes(app.key(name, "x")), Outcome.DUPLICATE) >= 2);
+		await().atMost(PATIENCE).until(() -> Collections.frequency(app.outcomes(name, "x"), Outcome.DUPLICATE) >= 2);
 		listeners.acknowledgments.get(name + " u").acknowledge();
 		app.awaitDone(name);
 		assertThat(listeners.runs(name)).containsExactly("u", "u");
@@ -209,7 +205,7 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("seeking");
 		assertThat(listeners.runs("seeking")).containsExactly("a", "b", "a", "b");
 		assertThat(app.record("seeking", "a").state()).isEqualTo(State.COMPLETED);
-		assertThat(listeners.outcomes(app.key("seeking", "a"))).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
+		assertThat(app.outcomes("seeking", "a")).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
 	}
 
 	@ParameterizedTest
@@ -226,8 +222,7 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("batch-forgetful");
 		assertThat(listeners.runs("batch-forgetful")).containsExactly("a b", "a b");
 		awaitState(app, "batch-forgetful", "a", State.COMPLETED);
-		assertThat(listeners.outcomes(app.key("batch-forgetful", "a"))).containsExactly(Outcome.BLOCKED,
-				Outcome.PROCESSED);
+		assertThat(app.outcomes("batch-forgetful", "a")).containsExactly(Outcome.BLOCKED, Outcome.PROCESSED);
 	}
 
 	@Test
@@ -356,8 +351,8 @@ class UnacknowledgedRecordTests {
 		app.awaitDone("collecting");
 		app.awaitDone("collecting-too");
 		assertThat(listeners.runs("collecting")).containsExactlyInAnyOrder("a", "x", "y", "b", "c");
-		assertThat(listeners.outcomes(app.key("collecting", "a"))).containsExactlyInAnyOrder(Outcome.DUPLICATE,
-				Outcome.DUPLICATE, Outcome.PROCESSED);
+		assertThat(app.outcomes("collecting", "a")).containsExactlyInAnyOrder(Outcome.DUPLICATE, Outcome.DUPLICATE,
+				Outcome.PROCESSED);
 		await().atMost(PATIENCE)
 			.untilAsserted(() -> assertThat(Kafka.read(app.name("collecting-out"))).extracting(ConsumerRecord::value)
 				.containsExactlyInAnyOrder("a", "a", "a", "x", "y", "b", "c"));
@@ -376,13 +371,13 @@ class UnacknowledgedRecordTests {
 		app.send("batch-originals-too", "a", "b");
 		app.start("batch-originals-too");
 		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-originals b"));
-		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("batch-originals", "a")).size() == 1);
+		await().atMost(PATIENCE).until(() -> app.outcomes("batch-originals", "a").size() == 1);
 		listeners.acknowledgments.get("batch-originals b").acknowledge();
 		awaitState(app, "batch-originals", "b", State.COMPLETED);
 		app.stop("batch-originals-too");
 		assertThat(Kafka.committed(app.name("batch-originals-too"), app.name("batch-originals-too"), 0)).isZero();
 		app.start("batch-originals-too");
-		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("batch-originals", "a")).size() == 2);
+		await().atMost(PATIENCE).until(() -> app.outcomes("batch-originals", "a").size() == 2);
 		listeners.acknowledgments.get("batch-originals a").acknowledge();
 		app.awaitDone("batch-originals");
 		app.awaitDone("batch-originals-too");
@@ -400,7 +395,7 @@ class UnacknowledgedRecordTests {
 		app.start("held-copy");
 		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("held c"));
 		app.awaitBlocked("held-copy");
-		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("held", "c")).contains(Outcome.DUPLICATE));
+		await().atMost(PATIENCE).until(() -> app.outcomes("held", "c").contains(Outcome.DUPLICATE));
 		awaitState(app, "held", "c", State.IN_PROGRESS);
 		app.stop("held-copy");
 		assertThat(app.lag("held-copy")).isEqualTo(3);
@@ -420,7 +415,7 @@ class UnacknowledgedRecordTests {
 		app.send("held-later", "d", "y");
 		app.start("held-later");
 		app.awaitBlocked("held-later");
-		await().atMost(PATIENCE).until(() -> listeners.outcomes(app.key("held", "d")).contains(Outcome.DUPLICATE));
+		await().atMost(PATIENCE).until(() -> app.outcomes("held", "d").contains(Outcome.DUPLICATE));
 		app.stop("held-later");
 		assertThat(app.lag("held-later")).isEqualTo(2);
 		app.start("held-later");
@@ -647,8 +642,6 @@ class UnacknowledgedRecordTests {
 
 		private final Queue<String> recovered = new ConcurrentLinkedQueue<>();
 
-		private final Queue<HandledOperation> handled = new ConcurrentLinkedQueue<>();
-
 		private final JdbcTemplate jdbc;
 
 		volatile boolean free;
@@ -668,25 +661,6 @@ class UnacknowledgedRecordTests {
 			handler.setBackOffFunction(
 					(record, error) -> record.topic().endsWith("failing") ? null : new FixedBackOff(0, 0));
 			return handler;
-		}
-
-		@Bean
-		OperationObserver outcomes() {
-			return new OperationObserver() {
-
-				@Override
-				public void handled(HandledOperation operation) {
-					Listeners.this.handled.add(operation);
-				}
-
-			};
-		}
-
-		List<Outcome> outcomes(IdempotencyKey key) {
-			return this.handled.stream()
-				.filter((operation) -> key.equals(operation.key()))
-				.map(HandledOperation::outcome)
-				.toList();
 		}
 
 		Queue<String> runs(String name) {

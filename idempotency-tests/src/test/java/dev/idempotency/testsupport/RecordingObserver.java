@@ -107,6 +107,13 @@ public final class RecordingObserver implements OperationObserver, StoreObserver
 		return this.executions.stream().map(HandledOperation::outcome).toList();
 	}
 
+	public List<Outcome> outcomes(IdempotencyKey key) {
+		return this.executions.stream()
+			.filter((execution) -> key.equals(execution.key()))
+			.map(HandledOperation::outcome)
+			.toList();
+	}
+
 	public List<String> storeCalls() {
 		return this.storeCalls;
 	}
