@@ -9,7 +9,6 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.kafka.annotation.KafkaListener;
 
@@ -62,11 +61,6 @@ class BatchRoundTripTests {
 		@KafkaListener(id = "${prefix}-many", topics = "${prefix}-many", batch = "true")
 		void many(List<ConsumerRecord<String, String>> records) {
 			this.sizes.add(records.size());
-		}
-
-		@Bean
-		static RecordingObserver recording() {
-			return new RecordingObserver();
 		}
 
 	}

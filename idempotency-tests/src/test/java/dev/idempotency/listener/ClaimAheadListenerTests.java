@@ -365,11 +365,6 @@ class ClaimAheadListenerTests {
 		}
 
 		@Bean
-		static RecordingObserver recording() {
-			return new RecordingObserver();
-		}
-
-		@Bean
 		static DefaultErrorHandler errorHandler() {
 			return new DefaultErrorHandler(new FixedBackOff(0, 3));
 		}

@@ -492,11 +492,6 @@ class OffsetListenerTests {
 			return (container) -> container.getContainerProperties().setAckMode(AckMode.MANUAL);
 		}
 
-		@Bean
-		static RecordingObserver recording() {
-			return new RecordingObserver();
-		}
-
 	}
 
 }
