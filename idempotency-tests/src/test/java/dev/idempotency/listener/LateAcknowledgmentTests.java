@@ -7,6 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -28,6 +29,7 @@ import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.kafka.support.KafkaNull;
 import org.springframework.messaging.Message;
 import org.springframework.messaging.handler.annotation.Payload;
+import org.springframework.test.util.AopTestUtils;
 import org.springframework.util.backoff.FixedBackOff;
 
 import dev.idempotency.Idempotent;
@@ -55,13 +57,16 @@ class LateAcknowledgmentTests {
 
 	private static final Duration PATIENCE = Duration.ofSeconds(40);
 
+	private static final Duration FETCH_MAX_WAIT = Duration.ofMillis(ConsumerConfig.DEFAULT_FETCH_MAX_WAIT_MS);
+
 	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
 
 	@BeforeAll
 	void start() {
 		for (String ack : List.of("manual", "manual_immediate")) {
-			this.apps.put(ack, new BatchApp(new Class<?>[] { Listeners.class, WithoutAcknowledgment.class }, "leased",
-					"spring.kafka.listener.ack-mode=" + ack));
+			this.apps.put(ack,
+					new BatchApp(new Class<?>[] { Listeners.class, WithoutAcknowledgment.class, Messages.class },
+							"leased", "spring.kafka.listener.ack-mode=" + ack));
 		}
 	}
 
@@ -90,10 +95,28 @@ class LateAcknowledgmentTests {
 		await("duplicate " + value).atMost(PATIENCE).until(() -> app.outcomes(name, value).contains(Outcome.DUPLICATE));
 	}
 
-	// Deliver the records of both partitions in one batch.
+	private static double fetches(BatchApp app, String name) {
+		return app.container(name)
+			.metrics()
+			.values()
+			.stream()
+			.flatMap((metrics) -> metrics.values().stream())
+			.filter((metric) -> metric.metricName().name().equals("fetch-total"))
+			.mapToDouble((metric) -> (double) metric.metricValue())
+			.sum();
+	}
+
+	// Deliver the records of both partitions in one batch. A fetch that began before the
+	// pause would return the first of them alone; it ends within the interval.
 	private static void sendTogether(BatchApp app, String name, String first, String second) {
 		app.container(name).pause();
 		await().atMost(PATIENCE).until(() -> app.container(name).isContainerPaused());
+		double[] fetches = { -1 };
+		await().atMost(PATIENCE).pollInterval(FETCH_MAX_WAIT.plusMillis(200)).until(() -> {
+			double before = fetches[0];
+			fetches[0] = fetches(app, name);
+			return fetches[0] == before;
+		});
 		send(app, name, 0, first);
 		send(app, name, 1, second);
 		app.container(name).resume();
@@ -186,6 +209,24 @@ class LateAcknowledgmentTests {
 	}
 
 	@Test
+	void offsetOfAPartOfABatchDoesNotMoveBackIfTheContainerStops() {
+		BatchApp app = this.apps.get("manual");
+		Servers.addTopics(2, app.name("stopping"));
+		ClaimRequest other = app.hold("stopping", "x", Duration.ofMinutes(5));
+		send(app, "stopping", 0, "u1");
+		app.start("stopping");
+		awaitRun(app, "stopping", "u1");
+		app.listeners(Listeners.class).whenStopping = () -> app.container("stopping").stop(() -> {
+		});
+		sendTogether(app, "stopping", "u2!", "x");
+		awaitRun(app, "stopping", "u2!");
+		app.stop("stopping");
+		app.store().release(other);
+		assertThat(app.outcomes("stopping", "x")).contains(Outcome.BLOCKED);
+		assertThat(committed(app, "stopping", 0)).isEqualTo(2);
+	}
+
+	@Test
 	void recordIsRecoveredOnceIfTheConsumerIsWokenMeanwhile() {
 		BatchApp app = this.apps.get("manual_immediate");
 		Listeners listeners = app.listeners(Listeners.class);
@@ -209,6 +250,20 @@ class LateAcknowledgmentTests {
 		awaitRun(app, "woken", "g");
 		app.stop("woken");
 		assertThat(listeners.recovered).containsOnlyOnce(app.name("woken") + " f");
+	}
+
+	@Test
+	void methodWhoseMessageTypeIsAVariableCanAcknowledge() {
+		BatchApp app = this.apps.get("manual");
+		Servers.addTopics(1, app.name("variable"));
+		app.complete("variable", "d", null);
+		send(app, "variable", 0, "u1");
+		app.start("variable");
+		awaitRun(app, "variable", "u1");
+		send(app, "variable", 0, "d");
+		awaitDuplicate(app, "variable", "d");
+		app.stop("variable");
+		assertThat(committed(app, "variable", 0)).isZero();
 	}
 
 	@Test
@@ -296,6 +351,8 @@ class LateAcknowledgmentTests {
 		private final Queue<String> recovered = new ConcurrentLinkedQueue<>();
 
 		private final Map<String, Runnable> whenRecovered = new ConcurrentHashMap<>();
+
+		private volatile Runnable whenStopping;
 
 		@Bean
 		DefaultErrorHandler errorHandler() {
@@ -391,6 +448,18 @@ class LateAcknowledgmentTests {
 			batch("earlier", values, acknowledgment);
 		}
 
+		@Idempotent(scope = "${prefix}-stopping", condition = "!#payload.startsWith('u')")
+		@KafkaListener(id = "${prefix}-stopping", topics = "${prefix}-stopping", batch = "true")
+		void stopping(List<String> values, Acknowledgment acknowledgment) {
+			if (!values.contains("u2!")) {
+				batch("stopping", values, acknowledgment);
+				return;
+			}
+			this.acknowledgments.get("stopping u1").acknowledge();
+			batch("stopping", values, acknowledgment);
+			this.whenStopping.run();
+		}
+
 		@Idempotent(scope = "${prefix}-woken", condition = "!#payload.startsWith('u')")
 		@KafkaListener(id = "${prefix}-woken", topics = "${prefix}-woken", batch = "true")
 		void woken(List<String> values, Acknowledgment acknowledgment) {
@@ -458,6 +527,33 @@ class LateAcknowledgmentTests {
 		@KafkaHandler
 		void nothing(@Payload(required = false) KafkaNull value) {
 			this.listeners.runs("class").add("null");
+		}
+
+	}
+
+	abstract static class WithVariable<M> {
+
+		@Idempotent(scope = "${prefix}-variable", condition = "!#payload.toString().contains('u')")
+		@KafkaListener(id = "${prefix}-variable", topics = "${prefix}-variable")
+		void handle(M message) {
+			process(message);
+		}
+
+		abstract void process(M message);
+
+	}
+
+	static class Messages extends WithVariable<Message<String>> {
+
+		private final Listeners listeners;
+
+		Messages(Listeners listeners) {
+			this.listeners = listeners;
+		}
+
+		@Override
+		void process(Message<String> message) {
+			AopTestUtils.<Listeners>getTargetObject(this.listeners).runs("variable").add(message.getPayload());
 		}
 
 	}

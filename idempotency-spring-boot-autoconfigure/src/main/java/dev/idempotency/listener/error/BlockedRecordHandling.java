@@ -157,6 +157,9 @@ public final class BlockedRecordHandling implements DisposableBean {
 	 */
 	public static void revoked(Collection<TopicPartition> partitions) {
 		ConsumerState state = ConsumerState.current();
+		if (state.polled != null && state.container != null) {
+			PartialCommits.commitAgain(state.polled, state.container);
+		}
 		state.paused.removeAll(partitions);
 		state.poll.revoked(partitions);
 	}

@@ -8,6 +8,7 @@ import java.util.Set;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
+import org.springframework.kafka.listener.MessageListenerContainer;
 
 /**
  * The state of the consumer whose thread this is.
@@ -22,7 +23,9 @@ final class ConsumerState {
 	// Whether the error handler invokes the listener again.
 	boolean retrying;
 
-	// The consumer whose polls are intercepted.
+	// The container whose polls are intercepted, and its consumer.
+	@Nullable MessageListenerContainer container;
+
 	@Nullable Consumer<?, ?> polled;
 
 	// The partitions that are paused for blocked records during the current poll.

@@ -31,8 +31,9 @@ final class PartialCommits {
 		}
 	}
 
-	// Before the next poll, the container has committed the acknowledgments of this one,
-	// which may have lower offsets.
+	// Before the next poll, and before the consumer gives up its partitions, the
+	// container has committed the acknowledgments of this one, which may have lower
+	// offsets.
 	static void commitAgain(Consumer<?, ?> consumer, MessageListenerContainer container) {
 		Map<TopicPartition, Long> committed = ConsumerState.current().committed;
 		AckMode mode = container.getContainerProperties().getAckMode();

@@ -59,6 +59,7 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 	}
 
 	private void beforePoll(Consumer<?, ?> consumer) {
+		ConsumerState.current().container = this.container;
 		PartialCommits.commitAgain(consumer, this.container);
 		this.pauses.beforePoll(consumer);
 		ConsumerState.current().poll.begin(consumer, this.manager != null);

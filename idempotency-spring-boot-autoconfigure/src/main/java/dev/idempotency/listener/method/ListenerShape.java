@@ -40,11 +40,11 @@ import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction,
 		boolean acknowledging) {
 
-	public static ListenerShape of(Method method, MessageListenerContainer container) {
+	public static ListenerShape of(Method method, Class<?> targetClass, MessageListenerContainer container) {
 		return new ListenerShape(listener(container) instanceof BatchMessageListener<?, ?>, AsyncResult.of(method),
 				container.getContainerProperties().getKafkaAwareTransactionManager() != null,
 				ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())
-						&& canAcknowledge(method));
+						&& canAcknowledge(method, targetClass));
 	}
 
 	// An advice chain makes the listener a proxy, which
@@ -57,9 +57,9 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 
 	// The headers contain the acknowledgment too. A method that receives neither cannot
 	// acknowledge, so the completion of its records must not wait for an acknowledgment.
-	private static boolean canAcknowledge(Method method) {
+	private static boolean canAcknowledge(Method method, Class<?> targetClass) {
 		return IntStream.range(0, method.getParameterCount())
-			.mapToObj((index) -> ResolvableType.forMethodParameter(method, index))
+			.mapToObj((index) -> ResolvableType.forMethodParameter(method, index, targetClass))
 			.flatMap((type) -> Stream.of(type, type.as(Optional.class).getGeneric(0)))
 			.anyMatch((type) -> Stream.of(Acknowledgment.class, Message.class, Map.class, MessageHeaderAccessor.class)
 				.anyMatch((known) -> known.isAssignableFrom(type.toClass()))
@@ -69,12 +69,14 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 	/**
 	 * Whether the container keeps the offset of a record until a method acknowledges it.
 	 * @param methods the methods of the endpoint, also those that are not protected
+	 * @param targetClass the class of the bean
 	 * @param container the container
 	 * @return whether it does
 	 */
-	public static boolean isAcknowledging(Collection<Method> methods, MessageListenerContainer container) {
+	public static boolean isAcknowledging(Collection<Method> methods, Class<?> targetClass,
+			MessageListenerContainer container) {
 		return methods.stream()
-			.map((method) -> of(method, container))
+			.map((method) -> of(method, targetClass, container))
 			.anyMatch((shape) -> shape.acknowledging && !shape.kafkaTransaction);
 	}
 

@@ -128,7 +128,7 @@ public final class ContainerProtection {
 			// dead-letter handler.
 			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
 			boolean deadLetter = main != container && mainScope == null;
-			ListenerShape shape = ListenerShape.of(method, container);
+			ListenerShape shape = ListenerShape.of(method, targetClass, container);
 			String where = ListenerSettings.where(method, targetClass);
 			ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()),
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
@@ -160,8 +160,8 @@ public final class ContainerProtection {
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
 		this.listenerScopes.check(readers);
 		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners, scopes,
-				this.acknowledgments.create(container), ListenerShape.isAcknowledging(methods(endpoint), container),
-				identities);
+				this.acknowledgments.create(container),
+				ListenerShape.isAcknowledging(methods(endpoint), targetClass, container), identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
 		if (main == container) {
 			this.reconciliation.add(new ListenerTopics(String.valueOf(endpoint.getId()), listeners.values(), container,
@@ -180,7 +180,7 @@ public final class ContainerProtection {
 	public void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
 		ListenerChecks.check(function, container);
 		Idempotent annotation = function.annotation();
-		ListenerShape shape = ListenerShape.of(function.method(), container);
+		ListenerShape shape = ListenerShape.of(function.method(), function.targetClass(), container);
 		ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()), null, container, container,
 				false, function.name());
 		// The offsets of functions are never compared.
@@ -197,7 +197,8 @@ public final class ContainerProtection {
 				new ProtectedListeners(function.targetClass(),
 						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
 						this.acknowledgments.create(container),
-						ListenerShape.isAcknowledging(List.of(function.method()), container), identities));
+						ListenerShape.isAcknowledging(List.of(function.method()), function.targetClass(), container),
+						identities));
 	}
 
 	// Each group has its own offsets, and may leave out records that another one

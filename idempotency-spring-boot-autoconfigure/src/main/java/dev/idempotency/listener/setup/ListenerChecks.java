@@ -50,7 +50,7 @@ final class ListenerChecks {
 	static void check(Object bean, Method method, MessageListenerContainer container, boolean autoCommit) {
 		Class<?> targetClass = AopUtils.getTargetClass(bean);
 		String where = ListenerSettings.where(method, targetClass);
-		ListenerShape shape = ListenerShape.of(method, container);
+		ListenerShape shape = ListenerShape.of(method, targetClass, container);
 		checkProxy(bean, method, where);
 		checkContainer(container, where);
 		checkThread(method, where);
@@ -80,7 +80,7 @@ final class ListenerChecks {
 	static void check(IdempotentFunction function, MessageListenerContainer container) {
 		String where = function.name();
 		checkContainer(container, where);
-		checkKafkaTransaction(ListenerShape.of(function.method(), container), container, where);
+		checkKafkaTransaction(ListenerShape.of(function.method(), function.targetClass(), container), container, where);
 		if (ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())) {
 			throw refusal(where,
 					"it is a function whose binding has the ack mode " + container.getContainerProperties().getAckMode()
