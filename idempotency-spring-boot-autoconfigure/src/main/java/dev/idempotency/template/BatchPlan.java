@@ -1,6 +1,5 @@
 package dev.idempotency.template;
 
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -22,8 +21,6 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
 import dev.idempotency.template.Declined.OutcomeCodec;
@@ -36,9 +33,6 @@ import dev.idempotency.template.Declined.OutcomeCodec;
  */
 final class BatchPlan {
 
-	// A single item is decided without copying.
-	private static final List<Integer> FIRST = List.of(0);
-
 	private final List<Item> items;
 
 	private final OutcomeCodec<?> codec;
@@ -49,7 +43,8 @@ final class BatchPlan {
 
 	private boolean awaitsClaims;
 
-	private int failedAt = -1;
+	// The item that has failed or can never be handled, if it is known.
+	private @Nullable Item failed;
 
 	private @Nullable Throwable failure;
 
@@ -106,37 +101,27 @@ final class BatchPlan {
 		return this.items;
 	}
 
-	Item item(int index) {
-		return this.items.get(index);
+	Item first() {
+		return this.items.get(0);
 	}
 
-	private List<Integer> indexes(Predicate<Item> condition) {
-		if (this.items.size() == 1) {
-			return condition.test(this.items.get(0)) ? FIRST : List.of();
-		}
-		List<Integer> indexes = new ArrayList<>(this.items.size());
-		for (Item item : this.items) {
-			if (condition.test(item)) {
-				indexes.add(item.index());
-			}
-		}
-		// A handler gets these lists.
-		return Collections.unmodifiableList(indexes);
+	private List<Item> some(Predicate<Item> condition) {
+		return StoreCalls.some(this.items, condition);
 	}
 
 	// Return the items whose leases are kept.
-	List<Integer> owned() {
-		return indexes((item) -> item.owned() != null);
+	List<Item> owned() {
+		return some((item) -> item.owned() != null);
 	}
 
-	void setClaims(List<Integer> items, List<Claim> claims) {
+	static void setClaims(List<Item> items, List<Claim> claims) {
 		for (int i = 0; i < items.size(); i++) {
-			item(items.get(i)).setClaim(claims.get(i));
+			items.get(i).setClaim(claims.get(i));
 		}
 	}
 
-	List<Integer> unanswered() {
-		return indexes(Item::isUnanswered);
+	List<Item> unanswered() {
+		return some(Item::isUnanswered);
 	}
 
 	void blockRest(OperationBlockedException reason) {
@@ -144,40 +129,40 @@ final class BatchPlan {
 		decide();
 		if (this.items.stream().noneMatch(Item::isBlocked)) {
 			// None of them has a key, but they need a transaction.
-			due().forEach((index) -> item(index).block(reason));
+			due().forEach((item) -> item.block(reason));
 		}
 	}
 
 	// Return whether an earlier item of the same lane has no claim, because
 	// another owner has its key or its claim failed. The later item need not be
 	// claimed then.
-	boolean isLaneBlocked(int index) {
-		return this.items.subList(0, index)
+	boolean isLaneBlocked(Item item) {
+		return this.items.subList(0, item.index())
 			.stream()
-			.anyMatch((earlier) -> (earlier.claimFailure != null || earlier.claim instanceof Claim.InProgress)
-					&& earlier.lane().equals(item(index).lane()));
+			.anyMatch((earlier) -> earlier.isClaimBlocked() && earlier.lane().equals(item.lane()));
 	}
 
 	// Claim an item alone, or block it. Returns whether no earlier item of its lane is
 	// blocked; otherwise the item is not claimed.
-	boolean claimOne(int index, Supplier<Claim> claim) {
-		if (isLaneBlocked(index)) {
+	boolean claimOne(Item item, Supplier<Claim> claim) {
+		if (isLaneBlocked(item)) {
 			return false;
 		}
 		try {
-			item(index).setClaim(claim.get());
+			item.setClaim(claim.get());
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
-			item(index).setClaimFailure(ex);
+			item.setClaimFailure(ex);
 		}
 		return true;
 	}
 
-	void fail(int index, Throwable error) {
-		this.failedAt = index;
+	// Without an item, the batch has failed as a whole.
+	void fail(@Nullable Item item, Throwable error) {
+		this.failed = item;
 		this.failure = error;
-		this.end = Math.max(0, index);
+		this.end = (item != null) ? item.index() : 0;
 		representVersions();
 	}
 
@@ -200,16 +185,9 @@ final class BatchPlan {
 	// A lower version must not be acknowledged while the higher one is not done. Returns
 	// whether an item is blocked that was not.
 	private boolean blockSuperseded() {
-		boolean changed = false;
-		for (Item item : this.items) {
-			Item highest = item.original;
-			if (item.decision == Item.Decision.SUPERSEDED && highest != null && highest.index() > item.index()
-					&& highest.reason != null) {
-				item.setClaimFailure(highest.reason);
-				changed = true;
-			}
-		}
-		return changed;
+		List<Item> superseded = some(Item::isSupersededByBlocked);
+		superseded.forEach(Item::blockWithOriginal);
+		return !superseded.isEmpty();
 	}
 
 	private void decideOnce() {
@@ -234,8 +212,8 @@ final class BatchPlan {
 	private void decide(Item item) {
 		try {
 			Claim known = item.decide(this.awaitsClaims);
-			if (known != null && item.result == null) {
-				item.result = this.stored.replay(item.operation(), known, this.codec);
+			if (known != null && item.result() == null) {
+				item.setResult(this.stored.replay(item.operation(), known, this.codec));
 			}
 		}
 		catch (OperationBlockedException ex) {
@@ -243,29 +221,25 @@ final class BatchPlan {
 		}
 		catch (OperationRejectedException ex) {
 			item.leaveOut(null);
-			fail(item.index(), ex);
+			fail(item, ex);
 		}
 	}
 
 	// Return the items that the handler processes.
-	List<Integer> due() {
-		return indexes(Item::isDue);
+	List<Item> due() {
+		return some(Item::isDue);
 	}
 
-	List<Integer> stillDue() {
-		return indexes((item) -> item.isDue() && item.result == null);
-	}
-
-	@Nullable IdempotentResult<Object> resultOf(int index) {
-		return item(index).result;
+	List<Item> stillDue() {
+		return some((item) -> item.isDue() && item.result() == null);
 	}
 
 	@Nullable Throwable failure() {
 		return this.failure;
 	}
 
-	int failedAt() {
-		return this.failedAt;
+	@Nullable Item failed() {
+		return this.failed;
 	}
 
 	// An item is blocked, or can never be handled.
@@ -274,66 +248,31 @@ final class BatchPlan {
 	}
 
 	// Return the items that are claimed but do not run.
-	List<Integer> surplus() {
-		return indexes((item) -> item.isClaimed() && !item.isDue());
+	List<Item> surplus() {
+		return some((item) -> item.isClaimed() && !item.isDue());
 	}
 
-	boolean isDoneInLane(int index) {
-		Object lane = item(index).lane();
-		return this.items.subList(0, index + 1)
+	boolean isDoneInLane(Item item) {
+		return this.items.subList(0, item.index() + 1)
 			.stream()
-			.filter((earlier) -> earlier.lane().equals(lane))
-			.allMatch((earlier) -> earlier.isRepresented() || earlier.result != null);
-	}
-
-	void done(int index, @Nullable Object result) {
-		item(index).result = new IdempotentResult<>(result, false);
-	}
-
-	void done(List<Integer> items, List<@Nullable Object> values) {
-		for (int i = 0; i < items.size(); i++) {
-			done(items.get(i), values.get(i));
-		}
-	}
-
-	// Block an item whose execution is not recorded.
-	void undone(int index, OperationBlockedException reason) {
-		item(index).result = null;
-		item(index).setClaimFailure(reason);
-		item(index).block(reason);
-	}
-
-	void undone(List<Integer> items, OperationBlockedException why) {
-		items.forEach((index) -> undone(index, why));
+			.filter((earlier) -> earlier.lane().equals(item.lane()))
+			.allMatch((earlier) -> earlier.isRepresented() || earlier.result() != null);
 	}
 
 	// Remove the claims of a transaction that was rolled back.
 	void unclaim() {
-		this.items.stream().filter(Item::isClaimed).forEach((item) -> item.claim = null);
+		this.items.forEach(Item::unclaim);
 	}
 
 	// Give the items that others represent their results.
 	void end() {
-		for (Item item : this.items) {
-			Item original = item.original;
-			if (item.index() == this.failedAt && item.isVersioned() && original != null && original.isBlocked()) {
-				// It was stale only if the higher version had completed.
-				this.failedAt = -1;
-				this.failure = null;
-				item.block(original.reason());
-			}
-			if (original != null && item.isRepresented()) {
-				IdempotentResult<Object> result = original.result;
-				if (item.decision == Item.Decision.SUPERSEDED
-						&& (result != null || original.claim() instanceof Claim.Completed)) {
-					result = IdempotentResult.ofStale();
-				}
-				else if (result != null) {
-					result = new IdempotentResult<>(result.result(), true);
-				}
-				item.result = result;
-			}
+		if (this.failed != null && this.failed.isVersioned() && this.failed.isOriginalBlocked()) {
+			// It was stale only if the higher version had completed.
+			this.failed.blockWithOriginal();
+			this.failed = null;
+			this.failure = null;
 		}
+		this.items.forEach(Item::endAsOriginal);
 	}
 
 	@SuppressWarnings("unchecked")
@@ -341,7 +280,7 @@ final class BatchPlan {
 		List<@Nullable IdempotentResult<T>> results = new ArrayList<>(this.items.size());
 		SortedMap<Integer, OperationBlockedException> blocked = new TreeMap<>();
 		for (Item item : this.items) {
-			IdempotentResult<Object> result = item.result;
+			IdempotentResult<Object> result = item.result();
 			results.add((result != null && result.result() instanceof Declined declined)
 					? new IdempotentResult<>((T) declined.body(), result.duplicate(), declined.reason())
 					: (IdempotentResult<T>) result);
@@ -350,240 +289,8 @@ final class BatchPlan {
 				blocked.put(item.index(), reason);
 			}
 		}
-		return new BatchResult<>(Collections.unmodifiableList(results), blocked, this.failedAt, this.failure);
-	}
-
-	/**
-	 * An item of a {@link BatchPlan}: its claim, and the decision about it.
-	 */
-	static final class Item {
-
-		private final int index;
-
-		private final @Nullable IdempotentOperation operation;
-
-		private final Object lane;
-
-		// The item that represents this one, if it is another one.
-		private @Nullable Item original;
-
-		// That of the current claim, once the key is asked for.
-		private @Nullable ClaimRequest request;
-
-		private @Nullable Claim claim;
-
-		// In leased mode, the claim while its lease is kept.
-		private @Nullable OwnedClaim owned;
-
-		// The claim was blocked, so the owner of the key is unknown.
-		private @Nullable OperationBlockedException claimFailure;
-
-		private Decision decision = Decision.DUE;
-
-		private @Nullable OperationBlockedException reason;
-
-		private @Nullable IdempotentResult<Object> result;
-
-		// Its outcome is reported when its completion has ended.
-		private boolean reportDeferred;
-
-		Item(int index, @Nullable IdempotentOperation operation, Object lane, @Nullable Item original) {
-			this.index = index;
-			this.operation = operation;
-			this.lane = lane;
-			this.original = original;
-		}
-
-		int index() {
-			return this.index;
-		}
-
-		Object lane() {
-			return this.lane;
-		}
-
-		boolean isProtected() {
-			return this.operation != null;
-		}
-
-		IdempotentOperation operation() {
-			return Objects.requireNonNull(this.operation);
-		}
-
-		boolean isVersioned() {
-			return this.operation != null && this.operation.version() != null;
-		}
-
-		long version() {
-			return Objects.requireNonNull(operation().version()).number();
-		}
-
-		void representedBy(Item highest) {
-			this.original = (highest != this) ? highest : null;
-			if (this.original == null && isRepresented()) {
-				this.decision = Decision.DUE;
-			}
-		}
-
-		@Nullable OperationBlockedException claimFailure() {
-			return this.claimFailure;
-		}
-
-		boolean isUnanswered() {
-			return isProtected() && this.original == null && this.decision == Decision.DUE && this.claim == null
-					&& this.claimFailure == null;
-		}
-
-		ClaimRequest request() {
-			return Objects.requireNonNull(this.request);
-		}
-
-		ClaimRequest newRequest() {
-			this.request = operation().newRequest();
-			return this.request;
-		}
-
-		@Nullable OwnedClaim owned() {
-			return this.owned;
-		}
-
-		void setOwned(@Nullable OwnedClaim claim) {
-			this.owned = claim;
-		}
-
-		@Nullable Claim claim() {
-			return this.claim;
-		}
-
-		void setClaim(Claim answer) {
-			this.claim = answer;
-		}
-
-		boolean isReportDeferred() {
-			return this.reportDeferred;
-		}
-
-		void deferReport() {
-			this.reportDeferred = true;
-		}
-
-		// The first delivery answers with the decline itself, whatever is stored.
-		void setDeclined(Claim.Completed stored, Object decline) {
-			this.claim = stored;
-			this.result = new IdempotentResult<>(decline, false);
-		}
-
-		// A decline that is not recorded, because an item before it is not done.
-		void withdraw() {
-			this.result = null;
-			leaveOut(null);
-		}
-
-		boolean isClaimed() {
-			return this.claim instanceof Claim.Acquired;
-		}
-
-		void setClaimFailure(OperationBlockedException failure) {
-			this.claimFailure = failure;
-		}
-
-		@Nullable Claim decide(boolean awaitsClaims) {
-			this.reason = null;
-			if (this.claimFailure != null) {
-				throw this.claimFailure;
-			}
-			if (this.original != null && isVersioned() && version() != this.original.version()) {
-				decideAsSuperseded(this.original);
-				return null;
-			}
-			if (this.original != null) {
-				return decideAsCopy(this.original, awaitsClaims && this.original.isUnanswered());
-			}
-			this.decision = (this.claim != null && !isClaimed()) ? Decision.REPLAYED : Decision.DUE;
-			return isDue() ? null : this.claim;
-		}
-
-		// Before the higher version, the sender is not to blame for it.
-		private void decideAsSuperseded(Item highest) {
-			if (highest.index() < index()) {
-				checkRuns(highest);
-				StoredResults.stale(operation(), highest.version());
-			}
-			this.decision = Decision.SUPERSEDED;
-		}
-
-		private void checkRuns(Item first) {
-			if (first.decision == Decision.LEFT_OUT || first.decision == Decision.BLOCKED) {
-				OperationBlockedException earlier = first.reason;
-				throw new OperationInProgressException(
-						"An earlier record of " + operation() + " in the same batch is blocked",
-						(earlier != null) ? earlier.retryAfter() : Duration.ZERO,
-						(earlier instanceof OperationInProgressException inProgress) ? inProgress.ended() : null);
-			}
-		}
-
-		private @Nullable Claim decideAsCopy(Item first, boolean later) {
-			IdempotentOperation own = operation();
-			checkRuns(first);
-			if (!later && Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
-				return new Claim.Mismatch();
-			}
-			this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
-			return (this.decision == Decision.COPY) ? null : first.claim;
-		}
-
-		boolean isDue() {
-			return this.decision == Decision.DUE;
-		}
-
-		// Another item represents this one.
-		boolean isRepresented() {
-			return this.decision == Decision.COPY || this.decision == Decision.SUPERSEDED;
-		}
-
-		void leaveOut(@Nullable OperationBlockedException before) {
-			this.decision = Decision.LEFT_OUT;
-			this.reason = before;
-		}
-
-		void block(OperationBlockedException why) {
-			this.decision = Decision.BLOCKED;
-			this.reason = why;
-		}
-
-		boolean isBlocked() {
-			return this.decision == Decision.BLOCKED;
-		}
-
-		// The reason why this item, or the one that represents it, is blocked.
-		@Nullable OperationBlockedException blockedBy() {
-			Item source = (this.original != null && isRepresented()) ? this.original : this;
-			return source.isBlocked() ? source.reason : null;
-		}
-
-		OperationBlockedException reason() {
-			return Objects.requireNonNull(this.reason);
-		}
-
-		private enum Decision {
-
-			DUE,
-
-			// An earlier item with the same key is due.
-			COPY,
-
-			// Another item has a higher version of the key.
-			SUPERSEDED,
-
-			REPLAYED,
-
-			BLOCKED,
-
-			// An earlier item is blocked, has failed or can never be handled.
-			LEFT_OUT
-
-		}
-
+		return new BatchResult<>(Collections.unmodifiableList(results), blocked,
+				(this.failed != null) ? this.failed.index() : -1, this.failure);
 	}
 
 }

@@ -2,12 +2,10 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -22,7 +20,6 @@ import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler.BatchItem;
-import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.OperationContext.OpenContext;
 import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
@@ -35,6 +32,8 @@ import dev.idempotency.template.OperationObserver.Outcome;
 final class BatchRun {
 
 	private static final Log logger = LogFactory.getLog(BatchRun.class);
+
+	private static final List<Integer> FIRST = List.of(0);
 
 	private final BatchPlan plan;
 
@@ -58,8 +57,8 @@ final class BatchRun {
 
 	private boolean unprotected;
 
-	// The values of the items up to the last declined one, while the handler runs.
-	private List<@Nullable Object> finished = List.of();
+	// The number of items up to the last declined one, while the handler runs.
+	private int finished;
 
 	// What the handler or its transaction has thrown, and the reasons for which it is
 	// blocked. An application may override equals().
@@ -121,9 +120,8 @@ final class BatchRun {
 	}
 
 	void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
-		for (int index : this.plan.unanswered()) {
-			Item item = this.plan.item(index);
-			Claim.Completed known = completions.apply(index, item.operation());
+		for (Item item : this.plan.unanswered()) {
+			Claim.Completed known = completions.apply(item.index(), item.operation());
 			if (known != null) {
 				item.setClaim(known);
 			}
@@ -140,56 +138,69 @@ final class BatchRun {
 		this.started = true;
 	}
 
-	// Run the handler. In leased mode it is called again for the items after a
-	// declined one.
-	List<@Nullable Object> run(List<Integer> due, Function<Integer, @Nullable IdempotentExecution> executions)
-			throws Throwable {
+	// Run the handler, and keep what it returns for each item. In leased mode it is
+	// called
+	// again for the items after a declined one.
+	void run(List<Item> due, Function<Item, @Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
-		this.finished = List.of();
-		while (this.finished.size() < due.size()) {
-			List<Integer> rest = this.finished.isEmpty() ? due : due.subList(this.finished.size(), due.size());
+		this.finished = 0;
+		due.forEach((item) -> item.setValue(null));
+		while (this.finished < due.size()) {
+			List<Item> rest = (this.finished == 0) ? due : due.subList(this.finished, due.size());
 			try {
-				this.finished = joined(this.finished, runOnce(rest, executions));
+				runOnce(rest, executions);
+				return;
 			}
 			catch (Throwable ex) {
 				Object declined = (this.mode == Mode.LEASED) ? declined(rest, ex) : null;
 				if (declined == null) {
 					throw ex;
 				}
-				List<@Nullable Object> values = noResults(this.handler.failedAt(ex));
-				values.add(declined);
-				this.finished = joined(this.finished, values);
+				int position = this.handler.failedAt(ex);
+				rest.get(position).setValue(declined);
+				this.finished += position + 1;
 			}
 		}
-		return this.finished;
 	}
 
-	private List<@Nullable Object> runOnce(List<Integer> due,
-			Function<Integer, @Nullable IdempotentExecution> executions) throws Throwable {
+	private void runOnce(List<Item> due, Function<Item, @Nullable IdempotentExecution> executions) throws Throwable {
 		List<@Nullable IdempotentExecution> current = StoreCalls.each(due, executions);
 		IdempotentExecution first = current.get(0);
 		if (isSingle() && first == null) {
 			// Without protection, a single handler runs as if it were called directly.
-			return handle(due);
+			handle(due);
+			return;
 		}
 		this.attempt = (isSingle() && first != null) ? first.attempt() : 0;
 		List<@Nullable IdempotentExecution> previous = Holder.bind(current);
 		try {
-			return handle(due);
+			handle(due);
 		}
 		finally {
 			Holder.bind(previous);
 		}
 	}
 
-	private List<@Nullable Object> handle(List<Integer> due) throws Throwable {
+	private void handle(List<Item> due) throws Throwable {
 		try {
-			List<@Nullable Object> values = checked(this.handler.handle(due), due);
-			if (values.get(0) instanceof Declined decline && !this.plan.item(due.get(0)).isClaimed()) {
+			List<@Nullable Object> values = this.handler
+				.handle(isSingle() ? FIRST : due.stream().map(Item::index).toList());
+			if (values != null && values.size() == due.size()) {
+				for (int i = 0; i < due.size(); i++) {
+					due.get(i).setValue(values.get(i));
+				}
+			}
+			else if (values != null) {
+				// The effect has happened: a completion without results is better than a
+				// second execution.
+				logger.error("The handler of a batch returned " + values.size() + " results for " + due.size()
+						+ " records, so their duplicates have no result: " + subject(due)
+						+ ". Return one result for each record, in their order");
+			}
+			if (due.get(0).value() instanceof Declined decline && !due.get(0).isClaimed()) {
 				// Its transaction must be rolled back.
 				throw decline.toException(false);
 			}
-			return values;
 		}
 		catch (Throwable ex) {
 			addThrown(ex);
@@ -199,24 +210,22 @@ final class BatchRun {
 
 	void addThrown(Throwable error) {
 		OperationBlockedException blocked = OperationBlockedException.in(error);
-		this.thrown = joined(this.thrown, (blocked != null) ? List.of(error, blocked) : List.of(error));
+		this.thrown = new ArrayList<>(this.thrown);
+		this.thrown.add(error);
+		if (blocked != null) {
+			this.thrown.add(blocked);
+		}
 	}
 
 	void setRolledBack(Throwable reason) {
 		this.rolledBack = reason;
 	}
 
-	// Most deliveries have nothing to join.
-	private static <T extends @Nullable Object> List<T> joined(List<T> first, List<T> second) {
-		return first.isEmpty() ? second : Stream.of(first, second).flatMap(List::stream).toList();
-	}
-
 	// The decline of an item without a claim could not be stored.
-	@Nullable Object declined(List<Integer> due, Throwable error) {
+	@Nullable Object declined(List<Item> due, Throwable error) {
 		OperationDeclinedException declined = this.handler.declinedBy(error);
 		int position = this.handler.failedAt(error);
-		if (declined == null || position < 0 || position >= due.size()
-				|| !this.plan.item(due.get(position)).isClaimed()) {
+		if (declined == null || position < 0 || position >= due.size() || !due.get(position).isClaimed()) {
 			return null;
 		}
 		try {
@@ -228,38 +237,12 @@ final class BatchRun {
 		}
 	}
 
-	List<@Nullable Object> valuesBefore(int count) {
-		List<@Nullable Object> values = new ArrayList<>(
-				this.finished.subList(0, Math.min(count, this.finished.size())));
-		values.addAll(noResults(count - values.size()));
-		return values;
-	}
-
 	int finished() {
-		return this.finished.size();
+		return this.finished;
 	}
 
 	void setUnprotected(boolean unprotected) {
 		this.unprotected = unprotected;
-	}
-
-	// The effect has happened: a completion without
-	// results is better than a second execution.
-	private List<@Nullable Object> checked(@Nullable List<@Nullable Object> values, List<Integer> due) {
-		if (values != null && values.size() == due.size()) {
-			// A list of the application may be a view, or change.
-			return isSingle() ? values : new ArrayList<>(values);
-		}
-		if (values != null) {
-			logger.error("The handler of a batch returned " + values.size() + " results for " + due.size()
-					+ " records, so their duplicates have no result: " + subject(due)
-					+ ". Return one result for each record, in their order");
-		}
-		return noResults(due.size());
-	}
-
-	static List<@Nullable Object> noResults(int count) {
-		return new ArrayList<>(Collections.nCopies(count, null));
 	}
 
 	// If an item can never be handled, the caller acknowledges those before it.
@@ -267,21 +250,23 @@ final class BatchRun {
 		return (this.plan.failure() != null) ? count : this.handler.completed(count);
 	}
 
-	int failedAt(List<Integer> due, Throwable error) {
+	// Return the position among the items at which the handler has failed, -1 if it is
+	// unknown.
+	int failedAt(List<Item> due, Throwable error) {
 		int position = this.handler.failedAt(error);
-		int among = this.finished.size() + position;
+		int among = this.finished + position;
 		return (position >= 0 && among < due.size()) ? among : -1;
 	}
 
-	byte @Nullable [] write(int index, @Nullable Object value) {
-		return this.engine.results().write(this.plan.item(index).operation(), value, this.plan.codec());
+	byte @Nullable [] write(Item item, @Nullable Object value) {
+		return this.engine.results().write(item.operation(), value, this.plan.codec());
 	}
 
-	Object subject(List<Integer> items) {
+	Object subject(List<Item> items) {
 		if (this.single != null) {
 			return this.single;
 		}
-		Item first = this.plan.item(items.get(0));
+		Item first = items.get(0);
 		return new Object() {
 
 			@Override
@@ -294,15 +279,15 @@ final class BatchRun {
 	}
 
 	// Defer the report of items until their completion has ended.
-	Consumer<Outcome> deferReport(List<Integer> items) {
-		items.forEach((index) -> this.plan.item(index).deferReport());
+	Consumer<Outcome> deferReport(List<Item> items) {
+		items.forEach(Item::deferReport);
 		return (ended) -> {
 			Duration share = share();
-			for (int index : items) {
-				IdempotentResult<Object> value = this.plan.resultOf(index);
+			for (Item item : items) {
+				IdempotentResult<Object> value = item.result();
 				boolean done = ended == Outcome.PROCESSED || (ended == Outcome.LOST && items.size() > 1);
 				// The log names the operations that another owner has taken over.
-				report(index, (done && value != null) ? outcome(value) : ended, share);
+				report(item, (done && value != null) ? outcome(value) : ended, share);
 			}
 		};
 	}
@@ -318,7 +303,7 @@ final class BatchRun {
 			Outcome outcome = (error != null && ended == null && (isSingle() || this.plan.failure() == null))
 					? outcome(error) : ended;
 			if (item.isProtected() && outcome != null && !item.isReportDeferred()) {
-				report(item.index(), outcome, share);
+				report(item, outcome, share);
 			}
 		}
 		return this.plan;
@@ -328,11 +313,11 @@ final class BatchRun {
 	void ended(@Nullable IdempotentResult<Object> result, @Nullable Throwable error) {
 		Outcome failed = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
 		Outcome outcome = (result != null) ? outcome(result) : failed;
-		report(0, this.unprotected ? Outcome.UNPROTECTED : outcome, share());
+		report(this.plan.first(), this.unprotected ? Outcome.UNPROTECTED : outcome, share());
 	}
 
-	private void report(int index, Outcome outcome, Duration duration) {
-		IdempotentOperation operation = this.plan.item(index).operation();
+	private void report(Item item, Outcome outcome, Duration duration) {
+		IdempotentOperation operation = item.operation();
 		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
 				duration, this.attempt);
 		this.engine.observers().operation((observer) -> observer.handled(handled));
@@ -347,19 +332,19 @@ final class BatchRun {
 
 	// An item that was left out has no outcome.
 	private @Nullable Outcome outcome(Item item) {
-		IdempotentResult<Object> value = this.plan.resultOf(item.index());
+		IdempotentResult<Object> value = item.result();
 		if (value != null) {
 			return outcome(value);
 		}
 		Throwable failure = this.plan.failure();
 		Throwable blocked = item.blockedBy();
-		Throwable error = (blocked != null || this.plan.failedAt() != item.index()) ? blocked : failure;
+		Throwable error = (blocked != null || this.plan.failed() != item) ? blocked : failure;
 		if (error != null) {
 			boolean byHandler = (this.unprotected && isSingle())
 					|| this.thrown.stream().anyMatch((one) -> one == error);
 			return byHandler ? handlerOutcome(error) : outcome(error);
 		}
-		return (failure != null && this.plan.failedAt() < 0) ? handlerOutcome(failure) : null;
+		return (failure != null && this.plan.failed() == null) ? handlerOutcome(failure) : null;
 	}
 
 	private Outcome outcome(Throwable error) {

@@ -105,11 +105,11 @@ final class LeasedProtocol {
 				claim();
 			}
 			this.plan.decide();
-			List<Integer> due = this.plan.stillDue();
+			List<Item> due = this.plan.stillDue();
 			if (!due.isEmpty()) {
 				return runAsync(due);
 			}
-			IdempotentResult<Object> known = this.plan.resultOf(0);
+			IdempotentResult<Object> known = this.plan.first().result();
 			return (known != null) ? CompletableFuture.completedFuture(known) : null;
 		}
 		finally {
@@ -119,21 +119,22 @@ final class LeasedProtocol {
 
 	// The value of an asynchronous handler is a stage.
 	@SuppressWarnings("unchecked")
-	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Integer> due) {
-		CompletionStage<Object> stage;
+	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Item> due) {
+		Item item = due.get(0);
 		try {
-			stage = (CompletionStage<Object>) Objects.requireNonNull(this.run.run(due, this::execution).get(0));
+			this.run.run(due, this::execution);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
 			return null;
 		}
+		CompletionStage<Object> stage = (CompletionStage<Object>) Objects.requireNonNull(item.value());
 		if (!this.isProtected) {
 			return AsyncSettlements.unprotected(stage);
 		}
-		CompletableFuture<IdempotentResult<Object>> future = this.asynchronous.settle(stage, claim(due.get(0)),
-				(value) -> this.run.write(due.get(0), value));
-		this.plan.item(due.get(0)).setOwned(null);
+		CompletableFuture<IdempotentResult<Object>> future = this.asynchronous.settle(stage, claim(item),
+				(value) -> this.run.write(item, value));
+		item.setOwned(null);
 		return future;
 	}
 
@@ -150,13 +151,13 @@ final class LeasedProtocol {
 			release(this.plan.owned());
 			return false;
 		}
-		List<Integer> surplus = this.plan.surplus();
+		List<Item> surplus = this.plan.surplus();
 		release(surplus);
 		if (this.isProtected && !this.plan.unanswered().isEmpty()) {
 			leave(surplus);
 			return true;
 		}
-		List<Integer> due = this.plan.stillDue();
+		List<Item> due = this.plan.stillDue();
 		if (due.isEmpty()) {
 			return false;
 		}
@@ -168,22 +169,22 @@ final class LeasedProtocol {
 		return true;
 	}
 
-	private void leave(List<Integer> items) {
-		for (int index : owned(items)) {
-			this.settlements.leave(claim(index));
-			this.plan.item(index).setOwned(null);
+	private void leave(List<Item> items) {
+		for (Item item : owned(items)) {
+			this.settlements.leave(claim(item));
+			item.setOwned(null);
 		}
 	}
 
 	private void claim() {
-		List<Integer> asked = withoutPending(this.plan.unanswered());
-		Claimed taken = (this.ahead != null && !asked.isEmpty()) ? this.ahead.take(operation(asked.get(0))) : null;
+		List<Item> asked = withoutPending(this.plan.unanswered());
+		Claimed taken = (this.ahead != null && !asked.isEmpty()) ? this.ahead.take(asked.get(0).operation()) : null;
 		if (taken != null) {
-			this.plan.item(asked.get(0)).setClaim(taken.claim());
+			asked.get(0).setClaim(taken.claim());
 			answered(asked.get(0), taken.request(), taken.since());
 			return;
 		}
-		for (List<Integer> part : StoreCalls.parts(asked)) {
+		for (List<Item> part : StoreCalls.parts(asked)) {
 			try {
 				claim(part);
 			}
@@ -192,15 +193,14 @@ final class LeasedProtocol {
 					throw ex;
 				}
 				// The items that are claimed run, so that each delivery makes progress.
-				asked.subList(asked.indexOf(part.get(0)), asked.size())
-					.forEach((index) -> this.plan.item(index).setClaimFailure(ex));
+				asked.subList(asked.indexOf(part.get(0)), asked.size()).forEach((item) -> item.setClaimFailure(ex));
 				return;
 			}
 		}
 	}
 
-	private void claim(List<Integer> items) {
-		List<ClaimRequest> requests = StoreCalls.each(items, (index) -> this.plan.item(index).newRequest());
+	private void claim(List<Item> items) {
+		List<ClaimRequest> requests = StoreCalls.each(items, Item::newRequest);
 		long start = System.nanoTime();
 		Object subject = this.run.subject(items);
 		this.engine.calls().permit(subject);
@@ -212,58 +212,53 @@ final class LeasedProtocol {
 			releaseLater(items);
 			throw ex;
 		}
-		for (int index : items) {
-			answered(index, this.plan.item(index).request(), start);
+		for (Item item : items) {
+			answered(item, item.request(), start);
 		}
 	}
 
-	private void answered(int index, ClaimRequest request, long since) {
-		Claim claim = this.plan.item(index).claim();
-		if (claim instanceof Claim.Completed completed) {
-			this.engine.cache().add(operation(index), completed.result());
+	private void answered(Item item, ClaimRequest request, long since) {
+		if (item.claim() instanceof Claim.Completed completed) {
+			this.engine.cache().add(item.operation(), completed.result());
 		}
-		else if (claim instanceof Claim.Acquired acquired) {
-			this.plan.item(index).setOwned(this.settlements.keep(operation(index), request, acquired, since));
+		else if (item.claim() instanceof Claim.Acquired acquired) {
+			item.setOwned(this.settlements.keep(item.operation(), request, acquired, since));
 		}
 	}
 
-	private IdempotentOperation operation(int index) {
-		return this.plan.item(index).operation();
-	}
-
-	private List<Integer> withoutPending(List<Integer> items) {
+	private List<Item> withoutPending(List<Item> items) {
 		if (this.settlements.isEmpty()) {
 			return items;
 		}
-		List<Integer> others = new ArrayList<>(items);
-		others.removeIf((index) -> {
+		List<Item> others = new ArrayList<>(items);
+		others.removeIf((item) -> {
 			try {
-				this.settlements.settlePending(operation(index), this.run::markStarted);
+				this.settlements.settlePending(item.operation(), this.run::markStarted);
 				return false;
 			}
 			catch (IdempotencyStoreUnavailableException ex) {
 				throw ex;
 			}
 			catch (OperationBlockedException ex) {
-				this.plan.item(index).setClaimFailure(ex);
+				item.setClaimFailure(ex);
 				return true;
 			}
 		});
 		return others;
 	}
 
-	private void claim(List<Integer> items, List<ClaimRequest> requests, Object subject) {
+	private void claim(List<Item> items, List<ClaimRequest> requests, Object subject) {
 		try {
-			this.plan.setClaims(items, claimAll(subject, requests));
+			BatchPlan.setClaims(items, claimAll(subject, requests));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
 			if (items.size() == 1) {
-				this.plan.item(items.get(0)).setClaimFailure(ex);
+				items.get(0).setClaimFailure(ex);
 				releaseUncertain(items);
 				return;
 			}
-			List<Integer> behind = claimEach(items);
+			List<Item> behind = claimEach(items);
 			releaseUncertain(items);
 			if (ex instanceof IdempotencyStoreRefusedException) {
 				releaseOnce(behind, subject);
@@ -277,26 +272,25 @@ final class LeasedProtocol {
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
 	// Returns the later ones, which the failed call may have claimed.
-	private List<Integer> claimEach(List<Integer> items) {
-		List<Integer> behind = new ArrayList<>();
-		for (int index : items) {
-			IdempotentOperation operation = operation(index);
-			boolean asked = this.plan.claimOne(index, () -> {
-				this.engine.calls().permit(operation);
-				return claimAll(operation, List.of(this.plan.item(index).request())).get(0);
+	private List<Item> claimEach(List<Item> items) {
+		List<Item> behind = new ArrayList<>();
+		for (Item item : items) {
+			boolean asked = this.plan.claimOne(item, () -> {
+				this.engine.calls().permit(item.operation());
+				return claimAll(item.operation(), List.of(item.request())).get(0);
 			});
 			if (!asked) {
-				behind.add(index);
-				this.plan.item(index).leaveOut(null);
+				behind.add(item);
+				item.leaveOut(null);
 			}
 		}
 		return behind;
 	}
 
 	// After an Error of the store, its claims may have succeeded.
-	private void releaseUncertain(List<Integer> items) {
-		releaseLater(StoreCalls.some(items, (index) -> {
-			OperationBlockedException failure = this.plan.item(index).claimFailure();
+	private void releaseUncertain(List<Item> items) {
+		releaseLater(StoreCalls.some(items, (item) -> {
+			OperationBlockedException failure = item.claimFailure();
 			return failure != null && failure.getCause() instanceof Error;
 		}));
 	}
@@ -306,16 +300,16 @@ final class LeasedProtocol {
 			.call(StoreCall.CLAIM, subject, () -> StoreCalls.answers(part, this.engine.store().claimAll(part))));
 	}
 
-	private void releaseLater(List<Integer> items) {
-		items.forEach((index) -> this.settlements.releaseLater(operation(index), this.plan.item(index).request()));
+	private void releaseLater(List<Item> items) {
+		items.forEach((item) -> this.settlements.releaseLater(item.operation(), item.request()));
 	}
 
 	// Without a retry: a store that refuses the release as well may do so for hours.
-	private void releaseOnce(List<Integer> items, Object subject) {
+	private void releaseOnce(List<Item> items, Object subject) {
 		if (items.isEmpty()) {
 			return;
 		}
-		List<ClaimRequest> requests = StoreCalls.each(items, (index) -> this.plan.item(index).request());
+		List<ClaimRequest> requests = StoreCalls.each(items, Item::request);
 		try {
 			this.engine.calls().call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(requests));
 		}
@@ -324,10 +318,9 @@ final class LeasedProtocol {
 		}
 	}
 
-	private void run(List<Integer> due) {
-		List<@Nullable Object> values;
+	private void run(List<Item> due) {
 		try {
-			values = this.run.run(due, this::execution);
+			this.run.run(due, this::execution);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -335,59 +328,59 @@ final class LeasedProtocol {
 		}
 		int now = (this.deferral != null) ? due.size() : this.run.completed(due.size());
 		if (now == due.size()) {
-			complete(due, values);
+			complete(due);
 			return;
 		}
-		List<Integer> first = due.subList(0, now);
-		List<Integer> later = due.subList(now, due.size());
-		complete(first, values.subList(0, now));
-		if (first.stream().noneMatch((index) -> this.plan.item(index).isBlocked())) {
-			deferEach(later, values.subList(now, due.size()));
+		List<Item> first = due.subList(0, now);
+		List<Item> later = due.subList(now, due.size());
+		complete(first);
+		if (first.stream().noneMatch(Item::isBlocked)) {
+			deferEach(later);
 		}
 		else {
 			// They are redelivered behind the blocked item, and must not run again.
-			complete(later, values.subList(now, due.size()));
+			complete(later);
 		}
 	}
 
-	private @Nullable IdempotentExecution execution(int index) {
-		OwnedClaim claim = this.plan.item(index).owned();
+	private @Nullable IdempotentExecution execution(Item item) {
+		OwnedClaim claim = item.owned();
 		return (claim != null) ? claim.execution() : null;
 	}
 
-	private void failed(List<Integer> due, Throwable error) {
+	private void failed(List<Item> due, Throwable error) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		int done = (position >= 0) ? position : this.run.finished();
-		List<Integer> rest = due.subList(done, due.size());
+		List<Item> rest = due.subList(done, due.size());
 		// Without a position, the handler has failed at all of them.
-		List<Integer> failed = (position < 0) ? rest : rest.subList(0, 1);
-		List<Integer> ended = (blocked != null) ? rest : failed;
+		List<Item> failed = (position < 0) ? rest : rest.subList(0, 1);
+		List<Item> ended = (blocked != null) ? rest : failed;
 		endBefore(due.subList(0, done), error);
 		if (blocked != null) {
-			this.plan.undone(failed, blocked);
+			failed.forEach((item) -> item.undone(blocked));
 		}
 		fail(ended, error);
 		undoLost(failed, error);
 		if (blocked == null) {
-			this.plan.fail((position < 0) ? -1 : due.get(position), error);
+			this.plan.fail((position < 0) ? null : due.get(position), error);
 		}
 		release(rest.subList(ended.size(), rest.size()));
 	}
 
-	private void endBefore(List<Integer> before, Throwable error) {
+	private void endBefore(List<Item> before, Throwable error) {
 		// After a negative acknowledgment the container commits the transaction.
 		if (this.allOrNothing && !(error instanceof NackedException)) {
 			// Their effects are rolled back with the transaction.
 			release(before);
 		}
 		else {
-			complete(before, this.run.valuesBefore(before.size()));
+			complete(before);
 		}
 	}
 
-	private void complete(List<Integer> done, List<@Nullable Object> values) {
-		List<Integer> mine = done(done, values);
+	private void complete(List<Item> done) {
+		List<Item> mine = done(done);
 		if (mine.isEmpty()) {
 			return;
 		}
@@ -403,7 +396,7 @@ final class LeasedProtocol {
 			undoLost(mine, null);
 		}
 		catch (OperationBlockedException ex) {
-			this.plan.undone(mine, ex);
+			mine.forEach((item) -> item.undone(ex));
 		}
 		catch (Throwable ex) {
 			this.settlements.retryUnnoted(claims);
@@ -415,93 +408,92 @@ final class LeasedProtocol {
 	// claim is deferred with the others, so that the commit is refused even if the caller
 	// ignores the loss, and no key is free before its effect is rolled back. A single
 	// operation whose transaction is not that of the caller ends with the exception.
-	private void defer(Deferral receiver, List<Integer> mine) {
-		List<Integer> held = new ArrayList<>(mine);
-		held.removeIf((index) -> claim(index).execution().ownershipLost());
-		mine.stream().filter((index) -> !held.contains(index)).forEach((index) -> lost(index, null));
+	private void defer(Deferral receiver, List<Item> mine) {
+		List<Item> held = new ArrayList<>(mine);
+		held.removeIf((item) -> claim(item).execution().ownershipLost());
+		mine.stream().filter((item) -> !held.contains(item)).forEach((item) -> lost(item, null));
 		if (held.isEmpty() && this.run.isSingle() && this.allOrNothing) {
 			return;
 		}
 		List<OwnedClaim> claims = claims(mine);
-		mine.forEach((index) -> this.plan.item(index).setOwned(null));
+		mine.forEach((item) -> item.setOwned(null));
 		receiver.defer(new PendingCompletion(this.settlements, claims, this.run.deferReport(held)));
 	}
 
 	// A loss of ownership shows when the completion is recorded.
-	private void deferEach(List<Integer> done, List<@Nullable Object> values) {
-		List<Integer> mine = done(done, values);
+	private void deferEach(List<Item> done) {
+		List<Item> mine = done(done);
 		if (!mine.isEmpty()) {
 			this.run.handler()
-				.defer(mine,
+				.defer(mine.stream().map(Item::index).toList(),
 						mine.stream()
-							.map((index) -> new PendingCompletion(this.settlements, claims(List.of(index)),
-									this.run.deferReport(List.of(index))))
+							.map((item) -> new PendingCompletion(this.settlements, claims(List.of(item)),
+									this.run.deferReport(List.of(item))))
 							.toList());
-			mine.forEach((index) -> this.plan.item(index).setOwned(null));
+			mine.forEach((item) -> item.setOwned(null));
 		}
 	}
 
 	// Returns those of the items that have a claim.
-	private List<Integer> done(List<Integer> done, List<@Nullable Object> values) {
-		for (int i = 0; i < done.size(); i++) {
-			int index = done.get(i);
-			OwnedClaim claim = this.plan.item(index).owned();
+	private List<Item> done(List<Item> done) {
+		for (Item item : done) {
+			OwnedClaim claim = item.owned();
 			if (claim != null) {
-				claim.setResult(this.run.write(index, values.get(i)));
+				claim.setResult(this.run.write(item, item.value()));
 			}
-			this.plan.done(index, values.get(i));
+			item.done();
 		}
 		return owned(done);
 	}
 
-	private void fail(List<Integer> failed, Throwable error) {
-		List<Integer> mine = owned(failed);
+	private void fail(List<Item> failed, Throwable error) {
+		List<Item> mine = owned(failed);
 		if (!mine.isEmpty()) {
 			this.settlements.fail(this.run.subject(mine), claims(mine), error);
 		}
 	}
 
-	private void release(List<Integer> items) {
-		List<Integer> mine = owned(items);
+	private void release(List<Item> items) {
+		List<Item> mine = owned(items);
 		if (!mine.isEmpty()) {
 			this.settlements.settle(StoreCall.RELEASE, this.run.subject(mine), claims(mine));
 		}
 	}
 
-	private List<Integer> owned(List<Integer> items) {
-		return StoreCalls.some(items, (index) -> this.plan.item(index).owned() != null);
+	private static List<Item> owned(List<Item> items) {
+		return StoreCalls.some(items, (item) -> item.owned() != null);
 	}
 
-	private List<OwnedClaim> claims(List<Integer> mine) {
-		return StoreCalls.each(mine, this::claim);
+	private static List<OwnedClaim> claims(List<Item> mine) {
+		return StoreCalls.each(mine, LeasedProtocol::claim);
 	}
 
-	private OwnedClaim claim(int index) {
-		return Objects.requireNonNull(this.plan.item(index).owned());
+	private static OwnedClaim claim(Item item) {
+		return Objects.requireNonNull(item.owned());
 	}
 
-	private void undoLost(List<Integer> items, @Nullable Throwable error) {
-		for (int index : items) {
-			OwnedClaim claim = this.plan.item(index).owned();
+	private void undoLost(List<Item> items, @Nullable Throwable error) {
+		for (Item item : items) {
+			OwnedClaim claim = item.owned();
 			if (claim != null && claim.isLost()) {
-				lost(index, error);
-				refuseCommit(claim, index);
+				lost(item, error);
+				refuseCommit(claim, item);
 			}
 		}
 	}
 
 	// The caller may catch the exception, and commit what the handler has written.
-	private void refuseCommit(OwnedClaim lost, int index) {
+	private void refuseCommit(OwnedClaim lost, Item item) {
 		if (this.deferral != null && !this.allOrNothing) {
 			lost.execution().loseOwnership();
-			this.plan.item(index).setOwned(null);
+			item.setOwned(null);
 			this.deferral
 				.defer(new PendingCompletion(this.settlements, List.of(lost), this.run.deferReport(List.of())));
 		}
 	}
 
-	private void lost(int index, @Nullable Throwable error) {
-		this.plan.undone(index, Settlements.logged(claim(index).lost(error)));
+	private static void lost(Item item, @Nullable Throwable error) {
+		item.undone(Settlements.logged(claim(item).lost(error)));
 	}
 
 }

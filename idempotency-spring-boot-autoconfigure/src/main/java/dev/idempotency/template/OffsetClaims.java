@@ -20,7 +20,6 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
-import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
@@ -59,20 +58,20 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// Raise the marks in the current transaction, and set the claims of the items.
-	void claim(BatchRun run, List<Integer> items, UUID token, boolean joined) {
-		Collection<Partition> partitions = partitions(run, items, token);
+	void claim(BatchRun run, List<Item> items, UUID token, boolean joined) {
+		Collection<Partition> partitions = partitions(items, token);
 		List<Long> previous = raiseAll(run, items, partitions, joined);
 		int index = 0;
 		for (Partition partition : partitions) {
-			answer(run, partition, previous.get(index++));
+			answer(partition, previous.get(index++));
 		}
 	}
 
-	void completeWithoutEffect(BatchRun run, List<Integer> items) {
-		raiseAll(run, items, partitions(run, items, null), false);
+	void completeWithoutEffect(BatchRun run, List<Item> items) {
+		raiseAll(run, items, partitions(items, null), false);
 	}
 
-	private List<Long> raiseAll(BatchRun run, List<Integer> items, Collection<Partition> partitions, boolean joined) {
+	private List<Long> raiseAll(BatchRun run, List<Item> items, Collection<Partition> partitions, boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
 		return this.calls.callInTransaction(StoreCall.CLAIM, run.subject(items),
 				() -> StoreCalls.answers(highest, requireSupported().raiseAll(highest, joined)));
@@ -81,13 +80,12 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	// Raise the marks one by one, because a concurrent transaction holds one of
 	// them. Only the items of its partition are blocked. Returns whether it is certain
 	// that no other mark than those of the claimed items is raised.
-	boolean claimEach(BatchRun run, List<Integer> items, UUID token) {
-		for (Partition partition : partitions(run, items, token)) {
-			int first = partition.items().get(0);
-			if (run.plan().isLaneBlocked(first)) {
+	boolean claimEach(BatchRun run, List<Item> items, UUID token) {
+		for (Partition partition : partitions(items, token)) {
+			Item item = partition.items().get(0);
+			if (run.plan().isLaneBlocked(item)) {
 				continue;
 			}
-			Item item = run.plan().item(first);
 			long previous;
 			try {
 				previous = this.calls.callInTransaction(StoreCall.CLAIM, item.operation(),
@@ -101,15 +99,14 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 				continue;
 			}
 			// A failure after this must roll back the transaction, which has the mark.
-			answer(run, partition, previous);
+			answer(partition, previous);
 		}
 		return true;
 	}
 
-	private void answer(BatchRun run, Partition partition, long previous) {
+	private void answer(Partition partition, long previous) {
 		boolean confirmed = false;
-		for (int index : partition.items()) {
-			Item item = run.plan().item(index);
+		for (Item item : partition.items()) {
 			OffsetPosition position = position(item);
 			boolean duplicate = position.offset() <= previous;
 			if (duplicate && !confirmed) {
@@ -122,8 +119,8 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// The marks that the current transaction has raised for items of a batch.
-	List<OffsetMark> marks(BatchRun run, List<Integer> items, UUID token) {
-		return partitions(run, items, token).stream().map(Partition::highest).toList();
+	List<OffsetMark> marks(List<Item> items, UUID token) {
+		return partitions(items, token).stream().map(Partition::highest).toList();
 	}
 
 	// Whether one of the marks is committed, or a higher one.
@@ -134,17 +131,16 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	}
 
 	// A partition whose topic is not known yet is blocked, and the others are not.
-	private static Collection<Partition> partitions(BatchRun run, List<Integer> items, @Nullable UUID token) {
+	private static Collection<Partition> partitions(List<Item> items, @Nullable UUID token) {
 		Map<Object, Partition> partitions = new LinkedHashMap<>();
 		Set<Object> unknown = new HashSet<>();
-		for (int index : items) {
-			Item item = run.plan().item(index);
+		for (Item item : items) {
 			if (unknown.contains(item.lane())) {
 				continue;
 			}
 			try {
 				OffsetMark mark = position(item).mark(item.operation().key().scope(), token);
-				partitions.merge(item.lane(), Partition.of(mark, index), Partition::and);
+				partitions.merge(item.lane(), Partition.of(mark, item), Partition::and);
 			}
 			catch (OperationBlockedException ex) {
 				item.setClaimFailure(ex);
@@ -158,11 +154,11 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 		return Objects.requireNonNull(item.operation().position());
 	}
 
-	private record Partition(OffsetMark highest, List<Integer> items) {
+	private record Partition(OffsetMark highest, List<Item> items) {
 
-		static Partition of(OffsetMark mark, int index) {
-			List<Integer> items = new ArrayList<>();
-			items.add(index);
+		static Partition of(OffsetMark mark, Item item) {
+			List<Item> items = new ArrayList<>();
+			items.add(item);
 			return new Partition(mark, items);
 		}
 

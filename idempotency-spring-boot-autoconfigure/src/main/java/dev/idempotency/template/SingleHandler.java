@@ -53,11 +53,11 @@ final class SingleHandler<E extends Throwable> implements BatchHandler<Object> {
 	// has the reason why the handler is blocked instead of its exception.
 	@SuppressWarnings("unchecked")
 	<T> IdempotentResult<T> resultOf(BatchPlan ended) throws E {
-		IdempotentResult<Object> result = ended.resultOf(0);
+		IdempotentResult<Object> result = ended.first().result();
 		if (result != null) {
 			return Declined.resultOf(result);
 		}
-		OperationBlockedException blocked = ended.item(0).blockedBy();
+		OperationBlockedException blocked = ended.first().blockedBy();
 		if (this.failure != null && OperationBlockedException.in(this.failure) == blocked) {
 			throw (E) this.failure;
 		}

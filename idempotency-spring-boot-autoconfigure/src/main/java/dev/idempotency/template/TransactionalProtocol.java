@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -22,10 +21,8 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.BatchPlan.Item;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
@@ -72,13 +69,13 @@ final class TransactionalProtocol {
 	private final OffsetClaims offsets;
 
 	// The items with records that the current transaction has asked for.
-	private List<Integer> requested = List.of();
+	private List<Item> requested = List.of();
 
 	// That of the marks which the current transaction has raised.
 	private UUID token = UUID.randomUUID();
 
 	// The declined items that are recognized by their offsets.
-	private final List<Integer> declinedPositions = new ArrayList<>();
+	private final List<Item> declinedPositions = new ArrayList<>();
 
 	TransactionalProtocol(Parts parts, BatchRun run, TransactionBoundary boundary) {
 		this.parts = parts;
@@ -96,14 +93,14 @@ final class TransactionalProtocol {
 		if (isProtected) {
 			// A claim in an earlier transaction of the caller may have to be undone
 			// first.
-			for (int index : this.plan.unanswered()) {
-				this.parts.settlements().awaitQueued(this.plan.item(index).operation().key());
+			for (Item item : this.plan.unanswered()) {
+				this.parts.settlements().awaitQueued(item.operation().key());
 			}
 			// The brokers may have to be asked for the identity of a topic, so this needs
 			// no connection and no permission yet.
-			List<Integer> positioned = StoreCalls.some(this.plan.unanswered(), this::hasPosition);
+			List<Item> positioned = StoreCalls.some(this.plan.unanswered(), Item::hasPosition);
 			if (!positioned.isEmpty()) {
-				this.offsets.marks(this.run, positioned, this.token);
+				this.offsets.marks(positioned, this.token);
 			}
 		}
 		try {
@@ -113,14 +110,14 @@ final class TransactionalProtocol {
 			while (!this.plan.due().isEmpty() && executeOnce(isProtected));
 		}
 		catch (OperationBlockedException ex) {
-			this.plan.undone(this.declinedPositions, ex);
+			this.declinedPositions.forEach((item) -> item.undone(ex));
 			throw ex;
 		}
 		// The mark must not pass the items before a declined one, which run after it.
-		Map<Boolean, List<Integer>> done = this.declinedPositions.stream()
+		Map<Boolean, List<Item>> done = this.declinedPositions.stream()
 			.collect(Collectors.partitioningBy(this.plan::isDoneInLane));
-		done.getOrDefault(false, List.of()).forEach((index) -> this.plan.item(index).withdraw());
-		completeWithoutEffect(done.getOrDefault(true, List.of()), Map.of(), done.getOrDefault(true, List.of()));
+		done.getOrDefault(false, List.of()).forEach(Item::withdraw);
+		completeWithoutEffect(done.getOrDefault(true, List.of()), done.getOrDefault(true, List.of()));
 	}
 
 	// Returns whether a further transaction is needed.
@@ -130,7 +127,7 @@ final class TransactionalProtocol {
 			this.plan.decide();
 			return transaction;
 		});
-		List<Integer> due = this.plan.due();
+		List<Item> due = this.plan.due();
 		if (due.isEmpty() || !this.plan.surplus().isEmpty() || (isProtected && !this.plan.unanswered().isEmpty())) {
 			this.transactions.rollbackOwn(transaction, null);
 			this.plan.unclaim();
@@ -139,7 +136,7 @@ final class TransactionalProtocol {
 		return run(due, transaction);
 	}
 
-	private TransactionStatus claim(List<Integer> unanswered) {
+	private TransactionStatus claim(List<Item> unanswered) {
 		this.requested = List.of();
 		Object subject = this.run.subject(this.plan.due());
 		if (unanswered.isEmpty()) {
@@ -149,18 +146,17 @@ final class TransactionalProtocol {
 		}
 		// Most keys are new, but those with versions have records as a rule.
 		boolean insert = true;
-		for (int index : unanswered) {
-			IdempotentOperation operation = this.plan.item(index).operation();
-			insert &= operation.version() == null;
-			if (operation.position() != null) {
+		for (Item item : unanswered) {
+			insert &= !item.isVersioned();
+			if (item.hasPosition()) {
 				this.offsets.requireSupported();
 			}
 			else {
-				this.plan.item(index).newRequest();
+				item.newRequest();
 			}
 		}
-		List<Integer> positioned = StoreCalls.some(unanswered, this::hasPosition);
-		this.requested = StoreCalls.some(unanswered, (index) -> !hasPosition(index));
+		List<Item> positioned = StoreCalls.some(unanswered, Item::hasPosition);
+		this.requested = StoreCalls.some(unanswered, (item) -> !item.hasPosition());
 		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		if (joined && !this.run.isSingle()) {
@@ -201,9 +197,8 @@ final class TransactionalProtocol {
 		if (claims.size() < all.size()) {
 			return false;
 		}
-		this.plan.setClaims(this.requested, claims);
-		for (int index : this.requested) {
-			Item item = this.plan.item(index);
+		BatchPlan.setClaims(this.requested, claims);
+		for (Item item : this.requested) {
 			// In a joined transaction the completion itself may still be rolled back.
 			if (!joined && item.claim() instanceof Claim.Completed completed) {
 				this.parts.engine().cache().add(item.operation(), completed.result());
@@ -225,12 +220,11 @@ final class TransactionalProtocol {
 	// store does not name it. Only that item and the later ones of its lane are blocked.
 	// A transaction that may contain the claim of a blocked item is not committed: no
 	// item has a claim then, and the others are claimed again.
-	private TransactionStatus claimEach(List<Integer> positioned, Object asked) {
+	private TransactionStatus claimEach(List<Item> positioned, Object asked) {
 		TransactionStatus transaction = this.transactions.begin(asked, this.boundary.definition());
 		return this.transactions.orRollback(transaction, () -> {
-			for (int index : this.requested) {
-				Item item = this.plan.item(index);
-				this.plan.claimOne(index, () -> claimAll(List.of(item.request()), item.operation(), true).get(0));
+			for (Item item : this.requested) {
+				this.plan.claimOne(item, () -> claimAll(List.of(item.request()), item.operation(), true).get(0));
 				if (Transactions.isUncertain(item.claimFailure())) {
 					this.plan.unclaim();
 					return transaction;
@@ -248,27 +242,19 @@ final class TransactionalProtocol {
 				(part) -> this.store.claimAllInTransaction(part, joined));
 	}
 
-	private boolean isPositioned(int index) {
-		return this.plan.item(index).isClaimed() && hasPosition(index);
-	}
-
-	private boolean hasPosition(int index) {
-		return this.plan.item(index).operation().position() != null;
-	}
-
-	private boolean run(List<Integer> due, TransactionStatus transaction) {
+	private boolean run(List<Item> due, TransactionStatus transaction) {
 		boolean joined = !transaction.isNewTransaction();
-		List<@Nullable Object> values;
-		Map<Integer, Completion> completions;
 		boolean withoutEffect;
 		try {
-			values = this.run.run(due, this::execution);
-			completions = completions(due, values);
+			this.run.run(due, TransactionalProtocol::execution);
+			for (Item item : recorded(due)) {
+				item.setWritten(this.run.write(item, item.value()));
+			}
 			// The handler may request a rollback of its own transaction.
 			withoutEffect = !joined
-					&& (this.boundary.rollbackOnly().getAsBoolean() || values.get(0) instanceof Declined);
+					&& (this.boundary.rollbackOnly().getAsBoolean() || due.get(0).value() instanceof Declined);
 			if (!withoutEffect) {
-				this.transactions.commit(transaction, this.run.subject(due), () -> store(due, completions));
+				this.transactions.commit(transaction, this.run.subject(due), () -> store(due));
 			}
 		}
 		catch (Throwable ex) {
@@ -289,20 +275,23 @@ final class TransactionalProtocol {
 		}
 		if (withoutEffect) {
 			this.transactions.rollback(transaction, null);
-			if (!completeWithoutEffect(due, completions, due)) {
+			if (!completeWithoutEffect(due, due)) {
 				return !this.plan.unanswered().isEmpty();
 			}
 		}
 		if (!joined) {
-			completions.forEach((index, completion) -> this.parts.engine()
-				.cache()
-				.add(this.plan.item(index).operation(), completion.result()));
+			recorded(due).forEach((item) -> this.parts.engine().cache().add(item.operation(), item.written()));
 		}
-		this.plan.done(due, values);
+		due.forEach(Item::done);
 		return false;
 	}
 
-	private void settleAfterRollback(List<Integer> due, @Nullable Throwable error) {
+	// The items that have a record.
+	private static List<Item> recorded(List<Item> items) {
+		return StoreCalls.some(items, (item) -> item.isClaimed() && !item.hasPosition());
+	}
+
+	private void settleAfterRollback(List<Item> due, @Nullable Throwable error) {
 		List<ClaimRequest> claims = requests();
 		List<OffsetMark> marks = marks(due);
 		if (claims.isEmpty() && marks.isEmpty()) {
@@ -311,7 +300,7 @@ final class TransactionalProtocol {
 		Object subject = this.run.subject(due);
 		BooleanSupplier undo = () -> this.transactions.undo(subject, claims, marks, error);
 		boolean failed = error != null && Outcomes.isFailure(error);
-		this.transactions.settleAfterRollback(this.plan.item(due.get(0)).operation(), failed, (inDoubt) -> {
+		this.transactions.settleAfterRollback(due.get(0).operation(), failed, (inDoubt) -> {
 			if (failed) {
 				noteFailures(subject, claims, marks, undo, Objects.requireNonNull(error), inDoubt);
 			}
@@ -321,62 +310,44 @@ final class TransactionalProtocol {
 		});
 	}
 
-	private @Nullable IdempotentExecution execution(int index) {
-		Item item = this.plan.item(index);
+	private static @Nullable IdempotentExecution execution(Item item) {
 		return (item.claim() instanceof Claim.Acquired acquired)
 				? new ClaimedExecution(item.operation().key(), acquired) : null;
 	}
 
-	private Map<Integer, Completion> completions(List<Integer> due, List<@Nullable Object> values) {
-		Map<Integer, Completion> completions = new LinkedHashMap<>();
-		for (int i = 0; i < due.size(); i++) {
-			int index = due.get(i);
-			if (this.plan.item(index).isClaimed() && !isPositioned(index)) {
-				completions.put(index, new Completion(request(index), this.run.write(index, values.get(i))));
-			}
-		}
-		return completions;
-	}
-
-	private ClaimRequest request(int index) {
-		return this.plan.item(index).request();
-	}
-
 	private List<ClaimRequest> requests() {
-		return StoreCalls.each(this.requested, this::request);
+		return StoreCalls.each(this.requested, Item::request);
 	}
 
-	private void store(List<Integer> due, Map<Integer, Completion> completions) {
-		List<Completion> withResult = new ArrayList<>(completions.values());
-		withResult.removeIf((completion) -> completion.result() == null);
-		this.calls.callEachInTransaction(StoreCall.COMPLETE, this.run.subject(due), withResult, (part) -> {
-			this.store.storeResults(part);
-			return part;
-		});
+	private void store(List<Item> items) {
+		List<Item> withResult = StoreCalls.some(recorded(items), (item) -> item.written() != null);
+		this.calls.callEachInTransaction(StoreCall.COMPLETE, this.run.subject(items),
+				StoreCalls.each(withResult, Item::completion), (part) -> {
+					this.store.storeResults(part);
+					return part;
+				});
 	}
 
 	// The handler requested a rollback of its writes and returned: the operations are
 	// done. If that cannot be recorded, items are undone, and if another delivery has
 	// completed one of them meanwhile, all are claimed again. Returns whether it is
 	// recorded.
-	private boolean completeWithoutEffect(List<Integer> done, Map<Integer, Completion> completions,
-			List<Integer> undone) {
-		List<Integer> positioned = done.stream()
-			.filter((index) -> isPositioned(index) || this.declinedPositions.contains(index))
-			.toList();
-		if (completions.isEmpty() && positioned.isEmpty()) {
+	private boolean completeWithoutEffect(List<Item> done, List<Item> undone) {
+		List<Item> recorded = recorded(done);
+		List<Item> positioned = StoreCalls.some(done,
+				(item) -> item.isPositioned() || this.declinedPositions.contains(item));
+		if (recorded.isEmpty() && positioned.isEmpty()) {
 			return true;
 		}
 		Object subject = this.run.subject(done);
 		try {
 			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
-				if (!completions.isEmpty()) {
-					List<ClaimRequest> claimed = completions.values().stream().map(Completion::claim).toList();
-					List<Claim> claims = claimAll(claimed, subject, false);
+				if (!recorded.isEmpty()) {
+					List<Claim> claims = claimAll(StoreCalls.each(recorded, Item::request), subject, false);
 					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
 						throw Transactions.lost(false, subject, null);
 					}
-					store(done, completions);
+					store(recorded);
 				}
 				if (!positioned.isEmpty()) {
 					this.offsets.completeWithoutEffect(this.run, positioned);
@@ -389,12 +360,12 @@ final class TransactionalProtocol {
 			return false;
 		}
 		catch (OperationBlockedException ex) {
-			this.plan.undone(undone, ex);
+			undone.forEach((item) -> item.undone(ex));
 			return false;
 		}
 	}
 
-	private boolean failed(List<Integer> due, Throwable error, boolean inDoubt) {
+	private boolean failed(List<Item> due, Throwable error, boolean inDoubt) {
 		Object declined = this.run.declined(due, error);
 		if (!inDoubt && (declined != null || !Outcomes.isFailure(error))) {
 			undo(due, error);
@@ -404,35 +375,33 @@ final class TransactionalProtocol {
 	}
 
 	// The items before it run once more, because their writes were rolled back with its.
-	private boolean declined(List<Integer> due, int index, Object declined) {
-		byte[] outcome = this.run.write(index, declined);
-		if (isPositioned(index)) {
-			this.declinedPositions.add(index);
+	private boolean declined(List<Item> due, Item item, Object declined) {
+		item.setWritten(this.run.write(item, declined));
+		if (item.isPositioned()) {
+			this.declinedPositions.add(item);
 		}
-		else if (!completeWithoutEffect(List.of(index), Map.of(index, new Completion(request(index), outcome)), due)) {
+		else if (!completeWithoutEffect(List.of(item), due)) {
 			return !this.plan.unanswered().isEmpty();
 		}
 		this.plan.unclaim();
-		this.plan.item(index).setDeclined(new Claim.Completed(outcome), declined);
+		item.setDeclined(declined);
 		return true;
 	}
 
-	private boolean handleFailure(List<Integer> due, Throwable error, boolean noted, boolean inDoubt) {
+	private boolean handleFailure(List<Item> due, Throwable error, boolean noted, boolean inDoubt) {
 		int position = this.run.failedAt(due, error);
 		OperationBlockedException blocked = OperationBlockedException.in(error);
 		if (blocked != null && position >= 0) {
 			// Only that item is blocked, and the later items of its lane.
 			this.plan.unclaim();
-			this.plan.item(due.get(position)).setClaimFailure(blocked);
+			due.get(position).setClaimFailure(blocked);
 			return true;
 		}
 		if (blocked != null) {
-			this.plan.undone(due, blocked);
+			due.forEach((item) -> item.undone(blocked));
 			return false;
 		}
-		List<Integer> failed = ((position < 0) ? due : List.of(due.get(position))).stream()
-			.filter((index) -> this.plan.item(index).isClaimed())
-			.toList();
+		List<Item> failed = StoreCalls.some((position < 0) ? due : List.of(due.get(position)), Item::isClaimed);
 		try {
 			if (noted && Outcomes.isFailure(error)) {
 				noteFailures(failed, due, error, inDoubt);
@@ -442,22 +411,19 @@ final class TransactionalProtocol {
 			if (!inDoubt && ex instanceof OperationLostException) {
 				this.run.setRolledBack(ex);
 			}
-			this.plan.undone(due, ex);
+			due.forEach((item) -> item.undone(ex));
 			return false;
 		}
 		this.plan.unclaim();
-		this.plan.fail((position < 0) ? -1 : due.get(position), error);
+		this.plan.fail((position < 0) ? null : due.get(position), error);
 		return true;
 	}
 
 	// If none of the claims of the transaction belongs to the failure, none of them can
 	// tell whether the handler has committed it.
-	private void noteFailures(List<Integer> claimed, List<Integer> due, Throwable error, boolean inDoubt) {
+	private void noteFailures(List<Item> claimed, List<Item> due, Throwable error, boolean inDoubt) {
 		Object subject = this.run.subject(due);
-		List<ClaimRequest> failed = claimed.stream()
-			.filter((index) -> !isPositioned(index))
-			.map(this::request)
-			.toList();
+		List<ClaimRequest> failed = StoreCalls.each(recorded(claimed), Item::request);
 		noteFailures(subject, failed, marks(claimed), () -> undo(due, error), error, inDoubt);
 		if (claimed.isEmpty() && !inDoubt) {
 			undo(due, error);
@@ -471,12 +437,12 @@ final class TransactionalProtocol {
 				undo, error, inDoubt);
 	}
 
-	private boolean undo(List<Integer> due, Throwable error) {
+	private boolean undo(List<Item> due, Throwable error) {
 		return this.transactions.undo(this.run.subject(due), requests(), marks(due), error);
 	}
 
-	private List<OffsetMark> marks(List<Integer> items) {
-		return this.offsets.marks(this.run, items.stream().filter(this::isPositioned).toList(), this.token);
+	private List<OffsetMark> marks(List<Item> items) {
+		return this.offsets.marks(StoreCalls.some(items, Item::isPositioned), this.token);
 	}
 
 	/**
