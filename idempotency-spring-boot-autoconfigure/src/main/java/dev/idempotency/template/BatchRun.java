@@ -191,8 +191,8 @@ final class BatchRun {
 				}
 			}
 			else if (values != null) {
-				// The effect has happened: a completion without results is better than a
-				// second execution.
+				// The effect has happened. A completion without results is better than
+				// another execution.
 				logger.error("The handler of a batch returned " + values.size() + " results for " + due.size()
 						+ " records, so their duplicates have no result: " + subject(due)
 						+ ". Return one result for each record, in their order");
