@@ -138,9 +138,8 @@ final class BatchRun {
 		this.started = true;
 	}
 
-	// Run the handler, and keep what it returns for each item. In leased mode it is
-	// called
-	// again for the items after a declined one.
+	// Run the handler, and keep what it returns for each item. In leased mode
+	// it is called again for the items after a declined one.
 	void run(List<Item> due, Function<Item, @Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
 		this.finished = 0;
