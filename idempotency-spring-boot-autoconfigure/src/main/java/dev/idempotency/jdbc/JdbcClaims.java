@@ -49,8 +49,9 @@ final class JdbcClaims {
 
 	private final Dialect dialect;
 
-	// The number of keys in a row that the thread could not claim.
-	private final ThreadLocal<int[]> refused = ThreadLocal.withInitial(() -> new int[1]);
+	// The number of keys in a row that could not be claimed. A lost update makes
+	// a guess worse, not an answer.
+	private volatile int refused;
 
 	JdbcClaims(RecordSql sql, Dialect dialect) {
 		this.sql = sql;
@@ -101,14 +102,13 @@ final class JdbcClaims {
 	}
 
 	// Claim keys, a single one with a faster statement. When records are replayed, most
-	// keys cannot be claimed. A thread that has met several such keys in a row reads the
-	// record before it tries to claim it.
+	// keys cannot be claimed. After several such keys in a row, a record is read before
+	// its key is claimed.
 	List<Claim> claimAll(Connection connection, List<ClaimRequest> requests, boolean leased) throws SQLException {
 		Map<UUID, ClaimRequest> open = byId(requests);
 		Map<UUID, Claim> claims = new HashMap<>();
 		boolean guessed = leased && requests.size() == 1 && requests.get(0).version() == null;
-		int[] refused = this.refused.get();
-		if (guessed && refused[0] >= REPLAYED && this.sql.has(Name.READ)) {
+		if (guessed && this.refused >= REPLAYED && this.sql.has(Name.READ)) {
 			claims.putAll(claim(connection, this.sql.get(Name.READ), parameters(requests, open, true), open));
 		}
 		List<SqlStatement> statements = this.sql.all(claimOf(requests));
@@ -131,7 +131,7 @@ final class JdbcClaims {
 			answers.add(claim);
 		}
 		if (guessed) {
-			refused[0] = (answers.get(0) instanceof Claim.Acquired) ? 0 : refused[0] + 1;
+			this.refused = (answers.get(0) instanceof Claim.Acquired) ? 0 : this.refused + 1;
 		}
 		return answers;
 	}

@@ -18,6 +18,7 @@ import org.springframework.kafka.listener.DelegatingMessageListener;
 import org.springframework.kafka.listener.adapter.RecordMessagingMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.listener.springkafka.FailedResults;
 import dev.idempotency.listener.springkafka.RetainedPartitions;
@@ -55,10 +56,10 @@ public final class AsyncRetries {
 	private volatile @Nullable Runnable route;
 
 	// The consumer of this thread.
-	private final ThreadLocal<@Nullable AsyncConsumer> consumer = new ThreadLocal<>();
+	private final ConsumerLocal<AsyncConsumer> consumer = new ConsumerLocal<>();
 
-	// The listener adapter acknowledges a delivery on
-	// the same thread before it reports its failure.
+	// The listener adapter acknowledges a delivery on the thread of the result before it
+	// reports its failure, and passes only the record.
 	private final ThreadLocal<@Nullable AsyncDelivery> acknowledged = new ThreadLocal<>();
 
 	// Register a consumer on its thread.
@@ -67,7 +68,7 @@ public final class AsyncRetries {
 		if (adapter == null || !adapter.isAsyncReplies()) {
 			return;
 		}
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current == null || !current.results.isOf(callback)) {
 			FailedResults results = FailedResults.of(callback);
 			if (results == null) {
@@ -93,14 +94,10 @@ public final class AsyncRetries {
 		return this.route != null;
 	}
 
-	public void unregister() {
-		this.consumer.remove();
-	}
-
 	// Note that partitions are no longer assigned to the consumer of this thread.
 	// Their unacknowledged records are redelivered.
 	public void revoked(Collection<TopicPartition> partitions) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current != null) {
 			partitions.forEach((partition) -> {
 				current.retried.remove(partition);
@@ -111,7 +108,7 @@ public final class AsyncRetries {
 
 	// Note that partitions have been assigned to the consumer of this thread.
 	public void assigned() {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current != null) {
 			current.retained.assigned();
 		}
@@ -120,7 +117,7 @@ public final class AsyncRetries {
 	// Skip a record on the thread of its consumer if an earlier record of its
 	// partition is retried. It is redelivered after that.
 	public boolean skip(ConsumerRecord<?, ?> record) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current == null || !isBehindRetry(record)) {
 			return false;
 		}
@@ -131,7 +128,7 @@ public final class AsyncRetries {
 	// Return on the thread of the consumer whether an earlier record of the partition
 	// has been redelivered and is retried.
 	public boolean isBehindRetry(ConsumerRecord<?, ?> record) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current == null || current.retried.isEmpty()) {
 			return false;
 		}
@@ -151,7 +148,7 @@ public final class AsyncRetries {
 
 	// Begin the delivery of a record on the thread of its consumer.
 	public @Nullable Acknowledgment begin(ConsumerRecord<?, ?> record, @Nullable Acknowledgment acknowledgment) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current == null || acknowledgment == null) {
 			return acknowledgment;
 		}
@@ -189,7 +186,7 @@ public final class AsyncRetries {
 	// Note on the thread of the consumer that records are redelivered, and with the
 	// first one the later records of its partition.
 	public void redelivered(List<? extends ConsumerRecord<?, ?>> records, boolean async) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current == null || records.isEmpty()) {
 			return;
 		}
@@ -207,7 +204,7 @@ public final class AsyncRetries {
 
 	// Note on the thread of the consumer that it has sought back.
 	public void soughtBack(TopicPartition partition, long offset) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current != null) {
 			current.ignoreFrom(partition, offset);
 			current.results.forgetFrom(partition, offset);
@@ -217,7 +214,7 @@ public final class AsyncRetries {
 	// Note on the thread of the consumer that the error handler has handled a failed
 	// record, or that a retry has succeeded.
 	public boolean handled(List<? extends ConsumerRecord<?, ?>> records) {
-		AsyncConsumer current = this.consumer.get();
+		AsyncConsumer current = this.consumer.find();
 		if (current == null || records.isEmpty()) {
 			return false;
 		}

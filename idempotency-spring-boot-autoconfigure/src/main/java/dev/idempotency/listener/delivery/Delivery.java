@@ -22,6 +22,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.listener.async.AsyncRetries.AsyncDelivery;
 import dev.idempotency.listener.async.DelegatingAcknowledgment;
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.ConsumerAction;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.UnacknowledgedRecord;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
@@ -70,7 +71,7 @@ public final class Delivery {
 
 	};
 
-	private static final ThreadLocal<@Nullable Delivery> CURRENT = new ThreadLocal<>();
+	private static final ConsumerLocal<Delivery> CURRENT = new ConsumerLocal<>();
 
 	private final ProtectedListeners listeners;
 
@@ -130,12 +131,11 @@ public final class Delivery {
 	}
 
 	public static @Nullable Delivery current() {
-		return CURRENT.get();
+		return CURRENT.find();
 	}
 
 	static @Nullable Delivery bind(@Nullable Delivery delivery) {
-		Delivery previous = CURRENT.get();
-		// A removal would make the thread allocate an entry for each record.
+		Delivery previous = CURRENT.find();
 		CURRENT.set(delivery);
 		return previous;
 	}
@@ -155,7 +155,7 @@ public final class Delivery {
 	// Return whether the method that has just returned on this thread has set its
 	// own transaction to rollback-only, and reset the mark.
 	public static boolean takeRollbackOnly() {
-		Delivery delivery = CURRENT.get();
+		Delivery delivery = CURRENT.find();
 		if (delivery != null && delivery.rollbackOnly) {
 			delivery.rollbackOnly = false;
 			return true;

@@ -22,6 +22,7 @@ import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.listener.adapter.FilteringMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.key.Coordinates;
 
@@ -168,11 +169,9 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 	// Spring Kafka's base class does not hand on this method and the next one.
 	@Override
 	public void unregisterSeekCallback() {
-		LookAhead.close();
-		this.listeners.identities.close();
-		this.listeners.asyncRetries().unregister();
+		LookAhead.release();
 		this.listeners.blockedRecords.closed();
-		BlockedRecordHandling.closed();
+		ConsumerLocal.end();
 		if (this.delegate instanceof ConsumerSeekAware aware) {
 			aware.unregisterSeekCallback();
 		}

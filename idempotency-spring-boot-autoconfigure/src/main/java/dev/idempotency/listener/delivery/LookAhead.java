@@ -7,6 +7,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.template.ClaimAhead;
 import dev.idempotency.template.IdempotentOperation;
@@ -20,7 +21,7 @@ import dev.idempotency.template.IdempotentOperation;
 public final class LookAhead {
 
 	// A thread has one if its consumer has a PolledRecordsInterceptor.
-	private static final ThreadLocal<@Nullable LookAhead> CURRENT = new ThreadLocal<>();
+	private static final ConsumerLocal<LookAhead> CURRENT = new ConsumerLocal<>();
 
 	private final Deque<ConsumerRecord<?, ?>> polled = new ArrayDeque<>();
 
@@ -33,7 +34,7 @@ public final class LookAhead {
 
 	// Note the records that the consumer of this thread has polled.
 	static void polled(ConsumerRecords<?, ?> records) {
-		LookAhead current = CURRENT.get();
+		LookAhead current = CURRENT.find();
 		if (current == null) {
 			current = new LookAhead();
 			CURRENT.set(current);
@@ -43,7 +44,7 @@ public final class LookAhead {
 	}
 
 	static @Nullable LookAhead begin(ConsumerRecord<?, ?> record) {
-		LookAhead current = CURRENT.get();
+		LookAhead current = CURRENT.find();
 		if (current != null && current.depth++ == 0) {
 			// The records before it were filtered. A record that is not there was polled
 			// earlier, so that nothing is known about the next one.
@@ -65,7 +66,7 @@ public final class LookAhead {
 	}
 
 	public static @Nullable ClaimAhead claims(ListenerSettings settings) {
-		LookAhead current = CURRENT.get();
+		LookAhead current = CURRENT.find();
 		if (current == null || current.depth != 1) {
 			return null;
 		}
@@ -83,9 +84,9 @@ public final class LookAhead {
 	}
 
 	// Release the claim for the next record, because partitions were revoked from
-	// the consumer of this thread.
+	// the consumer of this thread, or it has ended.
 	static void release() {
-		LookAhead current = CURRENT.get();
+		LookAhead current = CURRENT.find();
 		if (current != null) {
 			current.releaseClaim();
 		}
@@ -95,11 +96,6 @@ public final class LookAhead {
 		if (this.claims != null) {
 			this.claims.release();
 		}
-	}
-
-	static void close() {
-		release();
-		CURRENT.remove();
 	}
 
 }

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.template.OffsetPosition;
 import dev.idempotency.template.OffsetPosition.TopicIdentity;
@@ -42,7 +43,7 @@ public final class TopicIdentities implements Function<ConsumerRecord<?, ?>, Off
 
 	private final Function<String, UUID> ids;
 
-	private final ThreadLocal<Map<TopicPartition, Known>> known = ThreadLocal.withInitial(HashMap::new);
+	private final ConsumerLocal<Map<TopicPartition, Known>> known = new ConsumerLocal<>(HashMap::new);
 
 	// Whether the records of this container need identities, as far as it is known.
 	private volatile boolean needed;
@@ -80,10 +81,6 @@ public final class TopicIdentities implements Function<ConsumerRecord<?, ?>, Off
 		if (this.needed) {
 			partitions.forEach(this.known.get()::remove);
 		}
-	}
-
-	void close() {
-		this.known.remove();
 	}
 
 	@Override

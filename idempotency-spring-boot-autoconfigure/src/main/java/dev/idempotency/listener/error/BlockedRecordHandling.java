@@ -165,13 +165,6 @@ public final class BlockedRecordHandling implements DisposableBean {
 	}
 
 	/**
-	 * Note that the consumer of the current thread has ended.
-	 */
-	public static void closed() {
-		ConsumerState.end();
-	}
-
-	/**
 	 * Return whether a container has the decorators.
 	 * @param container the container
 	 * @return whether the application has not replaced one of them

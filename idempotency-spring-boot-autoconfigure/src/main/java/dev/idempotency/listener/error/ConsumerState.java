@@ -10,12 +10,14 @@ import org.apache.kafka.common.TopicPartition;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
+import dev.idempotency.listener.consumer.ConsumerLocal;
+
 /**
  * The state of the consumer whose thread this is.
  */
 final class ConsumerState {
 
-	private static final ThreadLocal<ConsumerState> CURRENT = ThreadLocal.withInitial(ConsumerState::new);
+	private static final ConsumerLocal<ConsumerState> CURRENT = new ConsumerLocal<>(ConsumerState::new);
 
 	// The exception of the record that is blocked in the current delivery.
 	@Nullable RuntimeException blocked;
@@ -42,10 +44,6 @@ final class ConsumerState {
 
 	static ConsumerState current() {
 		return CURRENT.get();
-	}
-
-	static void end() {
-		CURRENT.remove();
 	}
 
 }

@@ -15,6 +15,7 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
 import dev.idempotency.ExceptionCauses;
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.template.PendingCompletion;
 
 /**
@@ -32,7 +33,7 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 
 	private static final Log logger = LogFactory.getLog(KafkaTransactionCompletions.class);
 
-	private static final ThreadLocal<State> STATE = ThreadLocal.withInitial(State::new);
+	private static final ConsumerLocal<State> STATE = new ConsumerLocal<>(State::new);
 
 	private KafkaTransactionCompletions() {
 	}

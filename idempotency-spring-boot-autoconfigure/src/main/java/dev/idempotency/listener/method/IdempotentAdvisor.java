@@ -29,6 +29,7 @@ import org.springframework.util.ConcurrentReferenceHashMap;
 import org.springframework.util.ReflectionUtils;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.listener.delivery.ListenerSettings;
@@ -50,7 +51,7 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 	/**
 	 * Called instead of a method when the thread delivers no record.
 	 */
-	public static final ThreadLocal<@Nullable MethodInterceptor> PROBE = new ThreadLocal<>();
+	public static final ConsumerLocal<MethodInterceptor> PROBE = new ConsumerLocal<>();
 
 	private static final Log logger = LogFactory.getLog(IdempotentAdvisor.class);
 
@@ -72,7 +73,7 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 	private @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
 		Delivery delivery = Delivery.current();
 		if (delivery == null) {
-			MethodInterceptor probe = PROBE.get();
+			MethodInterceptor probe = PROBE.find();
 			if (probe != null) {
 				return probe.invoke(invocation);
 			}

@@ -62,7 +62,7 @@ record KeyProbe(ProtectedListeners listeners, @Nullable String group,
 		}
 		finally {
 			KafkaUtils.clearConsumerGroupId();
-			IdempotentAdvisor.PROBE.remove();
+			IdempotentAdvisor.PROBE.set(null);
 		}
 		// The filter of the container excludes the record if the method was not reached.
 		Answer resolved = answer.get();

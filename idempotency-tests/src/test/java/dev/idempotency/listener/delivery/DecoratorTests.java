@@ -37,6 +37,7 @@ import org.springframework.kafka.listener.adapter.AsyncRepliesAware;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.kafka.transaction.KafkaTransactionManager;
 
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.testsupport.HandedOn;
 
@@ -62,7 +63,7 @@ class DecoratorTests {
 	@AfterEach
 	void stop() {
 		this.handling.destroy();
-		BlockedRecordHandling.closed();
+		ConsumerLocal.end();
 	}
 
 	private void install() {

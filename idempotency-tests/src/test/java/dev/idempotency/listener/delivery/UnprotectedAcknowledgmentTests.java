@@ -19,8 +19,8 @@ import org.springframework.kafka.listener.adapter.AbstractDelegatingMessageListe
 import org.springframework.kafka.listener.adapter.FilteringMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
 
+import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.delivery.ContainerAcknowledgments.ConsumerAction;
-import dev.idempotency.listener.error.BlockedRecordHandling;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -60,7 +60,7 @@ class UnprotectedAcknowledgmentTests {
 
 	@AfterEach
 	void end() {
-		BlockedRecordHandling.closed();
+		ConsumerLocal.end();
 	}
 
 	@Test

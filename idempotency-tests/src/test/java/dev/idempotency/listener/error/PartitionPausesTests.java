@@ -28,6 +28,7 @@ import org.springframework.kafka.listener.RecordInterceptor;
 
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.listener.async.AsyncRetries;
+import dev.idempotency.listener.consumer.ConsumerLocal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -58,7 +59,7 @@ class PartitionPausesTests {
 	@AfterEach
 	void end() {
 		this.pauses.stop();
-		ConsumerState.end();
+		ConsumerLocal.end();
 	}
 
 	// Returns the partitions that are paused during the poll.
