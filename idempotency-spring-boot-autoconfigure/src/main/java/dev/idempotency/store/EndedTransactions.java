@@ -53,6 +53,16 @@ public record EndedTransactions(PlatformTransactionManager manager) implements T
 		return current != null && TransactionSynchronizationManager.hasResource(current);
 	}
 
+	/**
+	 * Whether the commit of the transaction that is bound to this thread has begun. After
+	 * it, Spring reports a rollback if the transaction was marked for one too late.
+	 * @return whether its writes may be committed, whatever is reported
+	 */
+	public boolean isCommitting() {
+		Object current = current();
+		return current != null && TransactionSynchronizationManager.getResource(current) == Phase.COMMIT;
+	}
+
 	// A suspended transaction has another one.
 	private @Nullable Object current() {
 		return (this.manager instanceof ResourceTransactionManager resources)
@@ -61,17 +71,21 @@ public record EndedTransactions(PlatformTransactionManager manager) implements T
 
 	@Override
 	public void beforeCommit(TransactionExecution transaction) {
-		Object current = current();
-		if (current != null && transaction.isNewTransaction()) {
-			TransactionSynchronizationManager.bindResource(current, this);
-		}
+		begin(transaction, Phase.COMMIT);
 	}
 
 	// Also called when a commit has failed.
 	@Override
 	public void beforeRollback(TransactionExecution transaction) {
 		forget(transaction);
-		beforeCommit(transaction);
+		begin(transaction, Phase.ROLLBACK);
+	}
+
+	private void begin(TransactionExecution transaction, Phase phase) {
+		Object current = current();
+		if (current != null && transaction.isNewTransaction()) {
+			TransactionSynchronizationManager.bindResource(current, phase);
+		}
 	}
 
 	@Override
@@ -89,6 +103,12 @@ public record EndedTransactions(PlatformTransactionManager manager) implements T
 		if (current != null && transaction.isNewTransaction()) {
 			TransactionSynchronizationManager.unbindResourceIfPossible(current);
 		}
+	}
+
+	private enum Phase {
+
+		COMMIT, ROLLBACK
+
 	}
 
 }

@@ -365,6 +365,10 @@ final class Transactions {
 			@Override
 			public void afterCompletion(int status) {
 				if (status == STATUS_ROLLED_BACK) {
+					// Spring does not call beforeCommit if this was registered by such a
+					// callback. A failed operation is repeated even if its caller has
+					// ignored the failure.
+					this.inDoubt |= !failed && Transactions.this.ended.isCommitting();
 					// The next execution looks there before it waits for the settlement.
 					Transactions.this.engine.cache().removeAll(List.of(operation.key()));
 					Transactions.this.asynchronous.settle(List.of(operation), false,

@@ -8,7 +8,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -24,6 +26,7 @@ import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.listener.BatchListenerFailedException;
 import org.springframework.kafka.listener.DefaultErrorHandler;
 import org.springframework.kafka.listener.KafkaListenerErrorHandler;
+import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.listener.adapter.RecordFilterStrategy;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.kafka.support.KafkaHeaders;
@@ -227,6 +230,19 @@ class LateAcknowledgmentTests {
 		assertThat(committed(app, "stopping", 0)).isEqualTo(2);
 	}
 
+	// The listener of another record may wake the consumer at any time.
+	@Test
+	void recordBeforeARecoveredOneIsCompletedIfTheConsumerIsWoken() {
+		BatchApp app = this.apps.get("manual_immediate");
+		app.listeners(Listeners.class).woken = app.name("awake");
+		Servers.addTopics(1, app.name("awake"));
+		send(app, "awake", 0, "k f");
+		app.start("awake");
+		await().atMost(PATIENCE).until(() -> committed(app, "awake", 0) == 2);
+		await().atMost(PATIENCE).until(() -> app.record("awake", "k").state() == State.COMPLETED);
+		app.stop("awake");
+	}
+
 	@Test
 	void recordIsRecoveredOnceIfTheConsumerIsWokenMeanwhile() {
 		BatchApp app = this.apps.get("manual_immediate");
@@ -355,6 +371,8 @@ class LateAcknowledgmentTests {
 
 		private volatile Runnable whenStopping;
 
+		private volatile String woken;
+
 		@Bean
 		DefaultErrorHandler errorHandler() {
 			DefaultErrorHandler handler = new DefaultErrorHandler((record, error) -> {
@@ -363,7 +381,18 @@ class LateAcknowledgmentTests {
 				if (action != null) {
 					action.run();
 				}
-			}, new FixedBackOff(0, 0));
+			}, new FixedBackOff(0, 0)) {
+
+				@Override
+				public void handleRemaining(Exception thrown, List<ConsumerRecord<?, ?>> records,
+						Consumer<?, ?> consumer, MessageListenerContainer container) {
+					super.handleRemaining(thrown, records, consumer, container);
+					if (records.get(0).topic().equals(Listeners.this.woken)) {
+						consumer.wakeup();
+					}
+				}
+
+			};
 			handler.setCommitRecovered(true);
 			return handler;
 		}
@@ -414,6 +443,12 @@ class LateAcknowledgmentTests {
 		@KafkaListener(id = "${prefix}-one", topics = "${prefix}-one")
 		void one(String value, Acknowledgment acknowledgment) {
 			single("one", value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-awake")
+		@KafkaListener(id = "${prefix}-awake", topics = "${prefix}-awake")
+		void awake(String value, Acknowledgment acknowledgment) {
+			single("awake", value, acknowledgment);
 		}
 
 		@Idempotent(scope = "${prefix}-another", condition = "!#payload.startsWith('u')")

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
@@ -101,6 +102,11 @@ class SingleOperationTests {
 
 	private void insert() {
 		this.jdbc.update("INSERT INTO effect VALUES (?)", this.effect);
+	}
+
+	private String inserted() {
+		insert();
+		return "done";
 	}
 
 	private int effects() {
@@ -190,6 +196,34 @@ class SingleOperationTests {
 			});
 			this.template.settle();
 		}
+		assertThat(effects()).isOne();
+	}
+
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-5")
+	void operationOfACallbackBeforeACommitThatIsReportedAsARollbackHappensOnce(boolean late) {
+		Runnable marked = () -> {
+			run(Mode.TRANSACTIONAL, this::inserted);
+			this.transactions.executeWithoutResult((inner) -> inner.setRollbackOnly());
+		};
+		catchThrowable(() -> this.transactions.executeWithoutResult((status) -> {
+			if (late) {
+				TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+
+					@Override
+					public void beforeCompletion() {
+						marked.run();
+					}
+
+				});
+			}
+			else {
+				beforeCommit(marked);
+			}
+		}));
+		this.template.settle();
+		run(Mode.TRANSACTIONAL, this::inserted);
 		assertThat(effects()).isOne();
 	}
 

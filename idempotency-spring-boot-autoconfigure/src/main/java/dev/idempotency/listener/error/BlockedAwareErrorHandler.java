@@ -125,7 +125,15 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			return isAckAfterHandle() && !properties.isAsyncAcks();
 		}
 		TopicPartition partition = Coordinates.partition(record);
-		OffsetAndMetadata committed = consumer.committed(Set.of(partition)).get(partition);
+		OffsetAndMetadata committed;
+		try {
+			committed = consumer.committed(Set.of(partition)).get(partition);
+		}
+		catch (WakeupException ex) {
+			// The wake-up is for the poll, which must still see it.
+			committed = consumer.committed(Set.of(partition)).get(partition);
+			consumer.wakeup();
+		}
 		return committed != null && committed.offset() > record.offset();
 	}
 
