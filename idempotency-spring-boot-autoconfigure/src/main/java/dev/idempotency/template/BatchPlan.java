@@ -272,7 +272,9 @@ final class BatchPlan {
 			this.failed = null;
 			this.failure = null;
 		}
-		this.items.forEach(Item::endAsOriginal);
+		if (this.items.size() > 1) {
+			this.items.forEach(Item::endAsOriginal);
+		}
 	}
 
 	@SuppressWarnings("unchecked")

@@ -143,7 +143,6 @@ final class BatchRun {
 	void run(List<Item> due, Function<Item, @Nullable IdempotentExecution> executions) throws Throwable {
 		this.started = true;
 		this.finished = 0;
-		due.forEach((item) -> item.setValue(null));
 		while (this.finished < due.size()) {
 			List<Item> rest = (this.finished == 0) ? due : due.subList(this.finished, due.size());
 			try {
@@ -184,12 +183,11 @@ final class BatchRun {
 		try {
 			List<@Nullable Object> values = this.handler
 				.handle(isSingle() ? FIRST : due.stream().map(Item::index).toList());
-			if (values != null && values.size() == due.size()) {
-				for (int i = 0; i < due.size(); i++) {
-					due.get(i).setValue(values.get(i));
-				}
+			boolean complete = values != null && values.size() == due.size();
+			for (int i = 0; i < due.size(); i++) {
+				due.get(i).setValue((values != null && complete) ? values.get(i) : null);
 			}
-			else if (values != null) {
+			if (values != null && !complete) {
 				// The effect has happened. A completion without results is better than
 				// another execution.
 				logger.error("The handler of a batch returned " + values.size() + " results for " + due.size()

@@ -181,7 +181,8 @@ public final class IdempotencyAdmin {
 	public List<UnrecordedCompletion> unrecorded() {
 		return this.settlements.completions()
 			.stream()
-			.map((claim) -> new UnrecordedCompletion(claim.operation().name(), claim.operation().key(), claim.age()))
+			.map((claim) -> new UnrecordedCompletion(claim.operation().name(), claim.operation().key(),
+					claim.retries().age()))
 			.toList();
 	}
 

@@ -1,9 +1,7 @@
 package dev.idempotency.template;
 
-import java.time.Duration;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 
 import org.jspecify.annotations.Nullable;
@@ -23,24 +21,14 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  */
 final class OwnedClaim {
 
-	private static final Duration LONGEST_PAUSE = Duration.ofSeconds(30);
-
-	// The number of failed retries after which a settlement counts as refused, because
-	// other calls succeed.
-	private static final int REFUSALS = 3;
-
-	// Without a pause the failed retries would be a large part of all calls, and would
-	// open the circuit breaker.
-	private static final Duration RETRY_PAUSE = Duration.ofMillis(500);
-
 	private final IdempotentOperation operation;
 
 	private final ClaimRequest request;
 
 	private final ClaimedExecution execution;
 
-	// Created when the claim becomes pending, which most claims never do.
-	private volatile @Nullable ReentrantLock lock;
+	// The retries of its settlement, if it is pending. Most claims never are.
+	private volatile @Nullable Retries retries;
 
 	private final long claimedAt;
 
@@ -60,14 +48,6 @@ final class OwnedClaim {
 
 	private volatile @Nullable Consumer<Settlement> lateObserver;
 
-	private volatile long pendingSince;
-
-	private volatile long triedAt;
-
-	private volatile Duration pause = Duration.ZERO;
-
-	private volatile int refusals;
-
 	OwnedClaim(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long claimedAt) {
 		this.operation = operation;
 		this.request = request;
@@ -80,8 +60,8 @@ final class OwnedClaim {
 		return this.operation;
 	}
 
-	ReentrantLock lock() {
-		return Objects.requireNonNull(this.lock);
+	Retries retries() {
+		return Objects.requireNonNull(this.retries);
 	}
 
 	ClaimRequest request() {
@@ -97,7 +77,7 @@ final class OwnedClaim {
 	}
 
 	boolean isPending() {
-		return this.lock != null && this.outcome == null;
+		return this.retries != null && this.outcome == null;
 	}
 
 	boolean isEnded() {
@@ -170,10 +150,13 @@ final class OwnedClaim {
 
 	// Keep the settlement for a retry, because the store is unavailable.
 	void beginPending() {
-		this.pendingSince = System.nanoTime();
-		this.triedAt = this.pendingSince;
-		// Another thread may hold the lock.
-		this.lock = (this.lock != null) ? this.lock : new ReentrantLock();
+		Retries earlier = this.retries;
+		if (earlier == null) {
+			this.retries = new Retries();
+		}
+		else {
+			earlier.begin();
+		}
 	}
 
 	void end(Settlement settlement) {
@@ -199,33 +182,9 @@ final class OwnedClaim {
 		}
 	}
 
-	// The time since the settlement was first tried.
-	Duration age() {
-		return Duration.ofNanos(System.nanoTime() - this.pendingSince);
-	}
-
 	// An expired claim need not be released.
 	boolean isExpiredRelease() {
-		return isRelease() && age().compareTo(this.operation.lease()) > 0;
-	}
-
-	boolean isRetryDue() {
-		return System.nanoTime() - this.triedAt >= this.pause.toNanos();
-	}
-
-	// Make the retry due, because other calls of the store succeed.
-	void makeRetryDue() {
-		if (this.refusals < REFUSALS) {
-			this.pause = (this.refusals == 0) ? Duration.ZERO : RETRY_PAUSE;
-		}
-	}
-
-	// A settlement that the store always refuses must not count as repeated outages.
-	void retryFailed(boolean storeAnswers) {
-		this.triedAt = System.nanoTime();
-		this.refusals += storeAnswers ? 1 : 0;
-		Duration longer = this.pause.isZero() ? Duration.ofSeconds(1) : this.pause.multipliedBy(2);
-		this.pause = (longer.compareTo(LONGEST_PAUSE) > 0) ? LONGEST_PAUSE : longer;
+		return isRelease() && retries().age().compareTo(this.operation.lease()) > 0;
 	}
 
 	OperationLostException lost(@Nullable Throwable cause) {

@@ -348,12 +348,12 @@ final class Settlements implements AutoCloseable {
 		this.pending.values().removeIf(OwnedClaim::isExpiredRelease);
 		boolean storeAnswers = this.available.getAndSet(false);
 		if (storeAnswers) {
-			this.pending.values().forEach(OwnedClaim::makeRetryDue);
+			this.pending.values().forEach((claim) -> claim.retries().makeDue());
 		}
 		for (OwnedClaim claim : this.pending.values()) {
 			// One of them may be the probe of the circuit breaker. A claim that cannot be
 			// settled now does not delay the others, unless the store is unavailable.
-			if (claim.isRetryDue() && !retryQuietly(claim, storeAnswers, !storeAnswers)) {
+			if (claim.retries().isDue() && !retryQuietly(claim, storeAnswers, !storeAnswers)) {
 				return;
 			}
 		}
@@ -396,7 +396,7 @@ final class Settlements implements AutoCloseable {
 	private void retry(OwnedClaim claim, boolean storeAnswers, boolean asProbe) {
 		Settlement settlement;
 		// A redelivery and the retry thread must not send the same settlement.
-		claim.lock().lock();
+		claim.retries().lock().lock();
 		try {
 			if (!this.pending.containsKey(claim.request().token())) {
 				return;
@@ -407,7 +407,7 @@ final class Settlements implements AutoCloseable {
 			settlement = sendAgain(claim, storeAnswers);
 		}
 		finally {
-			claim.lock().unlock();
+			claim.retries().lock().unlock();
 		}
 		ended(claim, settlement);
 		if (claim.isRelease()) {
@@ -436,7 +436,7 @@ final class Settlements implements AutoCloseable {
 			return settlement;
 		}
 		catch (Throwable ex) {
-			claim.retryFailed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
+			claim.retries().failed(storeAnswers || ex instanceof IdempotencyStoreRefusedException);
 			this.unavailable.set(true);
 			throw ex;
 		}
