@@ -74,6 +74,9 @@ final class TransactionalProtocol {
 	// That of the marks which the current transaction has raised.
 	private UUID token = UUID.randomUUID();
 
+	// The requests of failed items whose keys another owner has now.
+	private List<ClaimRequest> lost = List.of();
+
 	// The declined items that are recognized by their offsets.
 	private final List<Item> declinedPositions = new ArrayList<>();
 
@@ -409,7 +412,7 @@ final class TransactionalProtocol {
 		}
 		catch (OperationBlockedException ex) {
 			if (!inDoubt && ex instanceof OperationLostException) {
-				this.run.setRolledBack(ex);
+				return lost(due, failed, position, ex, error);
 			}
 			due.forEach((item) -> item.undone(ex));
 			return false;
@@ -417,6 +420,23 @@ final class TransactionalProtocol {
 		this.plan.unclaim();
 		this.plan.fail((position < 0) ? null : due.get(position), error);
 		return true;
+	}
+
+	// Another owner has taken over a key after the rollback. Nothing has happened twice:
+	// the other items run again without the failed one, or have failed with it.
+	private boolean lost(List<Item> due, List<Item> failed, int position, OperationBlockedException loss,
+			Throwable error) {
+		this.run.setRolledBack(loss);
+		if (position >= 0) {
+			this.plan.unclaim();
+			due.get(position).setClaimFailure(loss);
+			return true;
+		}
+		failed.stream()
+			.filter((item) -> item.hasPosition() || this.lost.contains(item.request()))
+			.forEach((item) -> item.undone(loss));
+		this.plan.fail(null, error);
+		return false;
 	}
 
 	// If none of the claims of the transaction belongs to the failure, none of them can
@@ -432,9 +452,10 @@ final class TransactionalProtocol {
 
 	private void noteFailures(Object subject, List<ClaimRequest> failed, List<OffsetMark> marks, BooleanSupplier undo,
 			Throwable error, boolean inDoubt) {
-		this.transactions.failed(subject,
-				() -> this.transactions.noteFailure(subject, failed, error) && !this.offsets.isRaised(subject, marks),
-				undo, error, inDoubt);
+		this.transactions.failed(subject, () -> {
+			this.lost = this.transactions.noteFailures(subject, failed, error);
+			return this.lost.isEmpty() && !this.offsets.isRaised(subject, marks);
+		}, undo, error, inDoubt);
 	}
 
 	private boolean undo(List<Item> due, Throwable error) {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -279,15 +280,15 @@ final class Transactions {
 		}
 	}
 
-	// Returns whether all keys were free.
-	boolean noteFailure(Object subject, List<ClaimRequest> claims, Throwable error) {
+	// Returns the requests whose keys were not free.
+	List<ClaimRequest> noteFailures(Object subject, List<ClaimRequest> claims, Throwable error) {
 		Failure failure = this.engine.results().failure(error);
-		return StoreCalls
-			.inParts(claims,
-					(part) -> this.calls.settle(StoreCall.FAIL, subject,
-							() -> StoreCalls.answers(part, this.store.noteFailures(part, failure))))
-			.stream()
-			.allMatch(Settlement.SETTLED::equals);
+		List<Settlement> answers = StoreCalls.inParts(claims, (part) -> this.calls.settle(StoreCall.FAIL, subject,
+				() -> StoreCalls.answers(part, this.store.noteFailures(part, failure))));
+		return IntStream.range(0, claims.size())
+			.filter((i) -> answers.get(i) != Settlement.SETTLED)
+			.mapToObj(claims::get)
+			.toList();
 	}
 
 	// Undo the completions that a handler has committed itself, if it has. A duplicate
