@@ -13,6 +13,7 @@ import java.util.stream.LongStream;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyStore;
 
 /**
@@ -59,10 +60,10 @@ record CleanupLoad(IdempotencyStore store, int threads, int rate) {
 	private void operate() {
 		ClaimRequest request = new ClaimRequest(IdempotencyKey.of("benchmark", UUID.randomUUID().toString()),
 				UUID.randomUUID(), null, Duration.ofMinutes(1), Duration.ofDays(7));
-		if (!(this.store.claim(request) instanceof Claim.Acquired)) {
+		if (!(this.store.claim(List.of(request)).get(0) instanceof Claim.Acquired)) {
 			throw new IllegalStateException("A new key could not be claimed");
 		}
-		this.store.complete(request, null);
+		this.store.settle(List.of(new Ending.Completed(request, null)));
 	}
 
 	/**

@@ -23,6 +23,7 @@ import dev.idempotency.jdbc.JdbcSchemaMigration;
 import dev.idempotency.jdbc.Layout;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 
 /**
  * A table of the library with a given number of completed keys, in a database of its own.
@@ -73,8 +74,8 @@ final class GrownTable implements AutoCloseable {
 		this.store = new JdbcIdempotencyStore(this.pool, TABLE, Duration.ofSeconds(2), layout, Duration.ofDays(1),
 				null);
 		ClaimRequest request = request();
-		this.store.claim(request);
-		this.store.complete(request, null);
+		this.store.claim(List.of(request));
+		this.store.settle(List.of(new Ending.Completed(request, null)));
 		this.jdbc.execute("CREATE TABLE template AS SELECT * FROM " + TABLE);
 		if (layout == Layout.PARTITIONED) {
 			openPeriods();
@@ -134,7 +135,7 @@ final class GrownTable implements AutoCloseable {
 
 	private void claim(int claims) {
 		for (int i = 0; i < claims; i++) {
-			if (!(this.store.claim(request()) instanceof Claim.Acquired)) {
+			if (!(this.store.claim(List.of(request())).get(0) instanceof Claim.Acquired)) {
 				throw new IllegalStateException("A new key could not be claimed");
 			}
 		}

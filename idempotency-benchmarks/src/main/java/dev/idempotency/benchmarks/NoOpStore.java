@@ -8,10 +8,9 @@ import java.util.Map;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -37,23 +36,16 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		return (requests.size() == 1) ? this.claims : Collections.nCopies(requests.size(), this.claim);
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		return (completions.size() == 1) ? SETTLED : Collections.nCopies(completions.size(), Settlement.SETTLED);
-	}
-
-	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		throw new IllegalStateException("The handler has failed", new Exception(failure.message()));
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return Collections.nCopies(claims.size(), Settlement.SETTLED);
+	public List<Settlement> settle(List<Ending> endings) {
+		if (endings.get(0) instanceof Ending.Failed failed) {
+			throw new IllegalStateException("The handler has failed", new Exception(failed.failure().message()));
+		}
+		return (endings.size() == 1) ? SETTLED : Collections.nCopies(endings.size(), Settlement.SETTLED);
 	}
 
 	@Override
@@ -62,7 +54,7 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+	public List<Settlement> renew(List<ClaimRequest> claims) {
 		return Collections.nCopies(claims.size(), Settlement.SETTLED);
 	}
 
@@ -72,7 +64,7 @@ final class NoOpStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		return Map.of();
 	}
 

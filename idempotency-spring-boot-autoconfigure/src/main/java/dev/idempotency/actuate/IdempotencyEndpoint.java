@@ -128,7 +128,7 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 	}
 
 	private static @Nullable RecordDescriptor record(IdempotencyAdmin admin, IdempotencyKey key, boolean values) {
-		IdempotencyRecord record = admin.store().find(key).orElse(null);
+		IdempotencyRecord record = admin.store().find(List.of(key)).get(key);
 		if (record == null) {
 			return null;
 		}

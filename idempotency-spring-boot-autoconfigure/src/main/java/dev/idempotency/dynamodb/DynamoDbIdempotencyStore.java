@@ -26,12 +26,11 @@ import dev.idempotency.dynamodb.Observations.Observation;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -223,36 +222,24 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		return this.calls.all(requests, this::claim);
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		return this.calls.all(completions, (completion, deadline) -> settle(completion.claim(),
-				this.updates.complete(completion.claim(), completion.result()), deadline, RecordItem::isCompleted));
+	public List<Settlement> settle(List<Ending> endings) {
+		return this.calls.all(endings, (ending, deadline) -> settle(ending.claim(), this.updates.settle(ending),
+				deadline, (ending instanceof Ending.Completed) ? RecordItem::isCompleted : RecordItem::isFailed));
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return this.calls.all(claims,
-				(claim, deadline) -> settle(claim, this.updates.fail(claim, failure), deadline, RecordItem::isFailed));
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return this.calls.all(claims,
-				(claim, deadline) -> settle(claim, this.updates.release(claim), deadline, RecordItem::isFailed));
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+	public List<Settlement> renew(List<ClaimRequest> claims) {
 		return this.calls.all(claims,
 				(claim, deadline) -> settle(claim, this.updates.renew(claim), deadline, (item) -> false));
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		return this.calls.all(keys.stream().distinct().toList(), this::find)
 			.stream()
 			.flatMap(Optional::stream)

@@ -23,6 +23,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.dynamodb.Observations.Observation;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 
 /**
@@ -134,7 +135,15 @@ record RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
 		return now.plus(longer).plus(this.maxClockSkew).getEpochSecond() + 1;
 	}
 
-	UpdateItemRequest complete(ClaimRequest claim, byte @Nullable [] result) {
+	UpdateItemRequest settle(Ending ending) {
+		ClaimRequest claim = ending.claim();
+		if (ending instanceof Ending.Completed completed) {
+			return complete(claim, completed.result());
+		}
+		return (ending instanceof Ending.Failed failed) ? fail(claim, failed.failure()) : release(claim);
+	}
+
+	private UpdateItemRequest complete(ClaimRequest claim, byte @Nullable [] result) {
 		return update(
 				"SET #state = :c, #completedAt = :now, #next = :one, "
 						+ ((claim.version() != null) ? "#decided = :version, " : "")
@@ -147,7 +156,7 @@ record RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
 					.put(":result", result));
 	}
 
-	UpdateItemRequest fail(ClaimRequest claim, Failure failure) {
+	private UpdateItemRequest fail(ClaimRequest claim, Failure failure) {
 		String message = (failure.message() != null) ? "#message = :message, " : "";
 		return update("SET #state = :f, #failure = :failure, " + message + ENDED, OWNED, claim.key(),
 				owned(claim).put(":f", RecordItem.FAILED)
@@ -155,7 +164,7 @@ record RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
 					.put(":message", failure.message()));
 	}
 
-	UpdateItemRequest release(ClaimRequest claim) {
+	private UpdateItemRequest release(ClaimRequest claim) {
 		return update("SET #state = :f, #next = #attempt, #attempt = #attempt - :one, " + ENDED, OWNED, claim.key(),
 				owned(claim).put(":f", RecordItem.FAILED).put(":one", 1));
 	}

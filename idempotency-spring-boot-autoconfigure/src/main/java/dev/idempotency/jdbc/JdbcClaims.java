@@ -22,8 +22,8 @@ import dev.idempotency.jdbc.JdbcExecutor.Work;
 import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Fingerprint;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
@@ -88,12 +88,12 @@ final class JdbcClaims {
 		return requests.stream().map((request) -> Optional.ofNullable(claims.get(request.key().id()))).toList();
 	}
 
-	Optional<CompletionAndClaim> completeAndClaim(Connection connection, Completion completion, ClaimRequest next)
+	Optional<CompletionAndClaim> completeAndClaim(Connection connection, Ending.Completed completed, ClaimRequest next)
 			throws SQLException {
 		Parameters parameters = Parameters.of(next)
-			.with("done", completion.claim().key().id())
-			.with("donetoken", completion.claim().token())
-			.with("result", completion.result());
+			.with("done", completed.claim().key().id())
+			.with("donetoken", completed.claim().token())
+			.with("result", completed.result());
 		return this.sql.get(Name.COMPLETE_AND_CLAIM)
 			.first(connection, parameters,
 					(row) -> row.getBoolean("settled") ? Optional.of(claim(row, next)) : Optional.<Claim>empty())

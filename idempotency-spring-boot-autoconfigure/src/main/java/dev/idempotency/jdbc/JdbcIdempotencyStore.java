@@ -4,10 +4,12 @@ import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Function;
 
 import javax.sql.DataSource;
 
@@ -16,6 +18,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.UnexpectedRollbackException;
+import org.springframework.util.Assert;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
@@ -24,11 +27,10 @@ import dev.idempotency.jdbc.RecordSql.Name;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.ExpiredRecords;
-import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
@@ -52,8 +54,9 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	// A claim that never exists. A server that only reads, as after a failover, refuses
 	// to settle it.
-	private static final ClaimRequest PING = new ClaimRequest(IdempotencyKey.of("idempotency", "ping"), new UUID(0, 0),
-			null, Duration.ofSeconds(1), Duration.ofSeconds(2));
+	private static final List<Ending> PING = List
+		.of(new Ending.Released(new ClaimRequest(IdempotencyKey.of("idempotency", "ping"), new UUID(0, 0), null,
+				Duration.ofSeconds(1), Duration.ofSeconds(2))));
 
 	private final DataSource dataSource;
 
@@ -87,7 +90,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private final @Nullable String leaseProblem;
 
-	private final long maxResultBytes;
+	private final EndingGroups groups;
 
 	/**
 	 * Create a store in a single table.
@@ -142,7 +145,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 				? "the DataSource of the JDBC store chooses its database by the thread (AbstractRoutingDataSource), and "
 						+ "other threads renew and complete claims"
 				: null;
-		this.maxResultBytes = dialect.maxResultBytes();
+		this.groups = new EndingGroups(dialect.maxResultBytes());
 	}
 
 	@Override
@@ -191,51 +194,53 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		return requests.isEmpty() ? List.of() : this.executor.autonomous(this.timeout,
 				(connection) -> this.claims.claimAll(connection, requests, true));
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		if (isTooLarge(completions)) {
-			return completeHalves(completions);
-		}
-		List<ClaimRequest> owned = claims(completions);
-		return (owned.size() == 1)
-				? this.settlements.settleAll(Name.COMPLETE, owned,
-						Parameters.of(owned.get(0)).with("result", completions.get(0).result()))
-				: this.settlements.settleAll(Name.COMPLETE_ALL, owned,
-						Parameters.owned(owned).withBytes("result", completions, Completion::result));
+	public List<Settlement> settle(List<Ending> endings) {
+		return inGroups(endings, this::settleGroup);
 	}
 
-	// If a concurrent transaction holds a record of the first half, the others are
-	// nevertheless completed.
-	private List<Settlement> completeHalves(List<Completion> completions) {
-		int half = completions.size() / 2;
-		List<Settlement> settled = new ArrayList<>();
+	private List<Settlement> settleGroup(List<Ending> endings) {
+		List<ClaimRequest> owned = claims(endings);
+		Ending first = endings.get(0);
+		if (first instanceof Ending.Completed completed) {
+			return (owned.size() == 1)
+					? this.settlements.settleAll(Name.COMPLETE, owned,
+							Parameters.of(first.claim()).with("result", completed.result()))
+					: this.settlements.settleAll(Name.COMPLETE_ALL, owned, Parameters.owned(owned)
+						.withBytes("result", endings, (ending) -> ((Ending.Completed) ending).result()));
+		}
+		Parameters parameters = Parameters.owned(owned);
+		return (first instanceof Ending.Failed failed)
+				? this.settlements.settleAll(Name.FAIL_ALL, owned, parameters.failed(failed.failure()))
+				: this.settlements.settleAll(Name.RELEASE_ALL, owned, parameters);
+	}
+
+	// If a concurrent transaction holds a record of one group, the others are
+	// nevertheless settled.
+	private List<Settlement> inGroups(List<Ending> endings, Function<List<Ending>, List<Settlement>> settle) {
+		List<List<Ending>> groups = this.groups.of(endings);
+		if (groups.size() == 1) {
+			return settle.apply(endings);
+		}
+		List<Settlement> settled = new ArrayList<>(endings.size());
 		OperationInProgressException held = null;
-		try {
-			settled.addAll(completeAll(completions.subList(0, half)));
+		for (List<Ending> group : groups) {
+			try {
+				settled.addAll(settle.apply(group));
+			}
+			catch (OperationInProgressException ex) {
+				held = ex;
+			}
 		}
-		catch (OperationInProgressException ex) {
-			held = ex;
-		}
-		settled.addAll(completeAll(completions.subList(half, completions.size())));
 		if (held != null) {
 			throw held;
 		}
 		return settled;
-	}
-
-	private boolean isTooLarge(List<Completion> completions) {
-		return completions.size() > 1
-				&& completions.stream().mapToLong(JdbcIdempotencyStore::size).sum() > this.maxResultBytes;
-	}
-
-	private static long size(Completion completion) {
-		byte[] result = completion.result();
-		return (result != null) ? result.length : 0;
 	}
 
 	@Override
@@ -244,28 +249,18 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+	public CompletionAndClaim completeAndClaim(Ending.Completed completed, ClaimRequest next) {
 		if (!supportsClaimAhead()) {
-			return TransactionalIdempotencyStore.super.completeAndClaim(completion, next);
+			return TransactionalIdempotencyStore.super.completeAndClaim(completed, next);
 		}
 		return this.executor
-			.autonomous(this.timeout, (connection) -> this.claims.completeAndClaim(connection, completion, next))
+			.autonomous(this.timeout, (connection) -> this.claims.completeAndClaim(connection, completed, next))
 			// Its repetition finds out why the claim is not completed.
-			.orElseGet(() -> new CompletionAndClaim(completeAll(List.of(completion)).get(0), null));
+			.orElseGet(() -> new CompletionAndClaim(settle(List.of(completed)).get(0), null));
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> owned, Failure failure) {
-		return this.settlements.settleAll(Name.FAIL_ALL, owned, Parameters.owned(owned).failed(failure));
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> owned) {
-		return this.settlements.settleAll(Name.RELEASE_ALL, owned, Parameters.owned(owned));
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> owned) {
+	public List<Settlement> renew(List<ClaimRequest> owned) {
 		return this.renewing.settleAll(Name.RENEW_ALL, owned, Parameters.owned(owned));
 	}
 
@@ -275,24 +270,31 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public List<Settlement> noteFailures(List<ClaimRequest> requests, Failure failure) {
-		return this.settlements.noteFailures(requests, failure);
+	public List<Settlement> settleAfterTransaction(List<Ending> endings, List<OffsetMark> marks) {
+		List<Settlement> settled = inGroups(endings, this::settleGroupAfterTransaction);
+		this.offsets.undo(marks);
+		return settled;
 	}
 
-	@Override
-	public void undoAll(List<ClaimRequest> claims, List<OffsetMark> marks) {
+	private List<Settlement> settleGroupAfterTransaction(List<Ending> endings) {
+		List<ClaimRequest> claims = claims(endings);
+		if (endings.get(0) instanceof Ending.Failed failed) {
+			return this.settlements.noteFailures(claims, failed.failure());
+		}
+		Assert.isInstanceOf(Ending.Released.class, endings.get(0),
+				"An operation completes in the transaction of its handler, and not after it");
 		this.settlements.settleAll(Name.UNDO_ALL, claims, Parameters.owned(claims));
-		this.offsets.undoAll(marks);
+		return Collections.nCopies(claims.size(), Settlement.SETTLED);
 	}
 
 	@Override
-	public List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
+	public List<Optional<Claim>> insert(List<ClaimRequest> requests) {
 		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
 				(connection) -> this.claims.insertAll(connection, requests));
 	}
 
 	@Override
-	public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
+	public List<Claim> claimInTransaction(List<ClaimRequest> requests, boolean joined) {
 		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
 		Work<List<Claim>> safe = joined ? (connection) -> this.claims.inSavepoint(connection, claim,
 				(claimed) -> claimed.stream().anyMatch(Claim.Acquired.class::isInstance)) : claim;
@@ -300,17 +302,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public void storeResults(List<Completion> completions) {
-		List<Completion> stored = completions.stream().filter((completion) -> completion.result() != null).toList();
-		if (isTooLarge(stored)) {
-			storeResults(stored.subList(0, stored.size() / 2));
-			storeResults(stored.subList(stored.size() / 2, stored.size()));
-			return;
-		}
+	public void storeResults(List<Ending.Completed> completions) {
+		this.groups.of(completions.stream().filter((completed) -> completed.result() != null).toList())
+			.forEach(this::storeGroup);
+	}
+
+	private void storeGroup(List<Ending.Completed> stored) {
 		boolean one = stored.size() == 1;
 		Parameters parameters = one ? Parameters.of(stored.get(0).claim()).with("result", stored.get(0).result())
-				: Parameters.owned(claims(stored)).withBytes("result", stored, Completion::result);
-		if (!stored.isEmpty() && this.executor.inTransaction(this.timeout,
+				: Parameters.owned(claims(stored)).withBytes("result", stored, Ending.Completed::result);
+		if (this.executor.inTransaction(this.timeout,
 				(connection) -> this.sql.get(one ? Name.STORE_RESULT : Name.STORE_RESULTS)
 					.update(connection, parameters)) < stored.size()) {
 			throw new UnexpectedRollbackException(
@@ -319,8 +320,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		}
 	}
 
-	private static List<ClaimRequest> claims(List<Completion> completions) {
-		return completions.stream().map(Completion::claim).toList();
+	private static List<ClaimRequest> claims(List<? extends Ending> endings) {
+		return (endings.size() == 1) ? List.of(endings.get(0).claim()) : endings.stream().map(Ending::claim).toList();
 	}
 
 	@Override
@@ -355,8 +356,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		return this.records.findAll(keys);
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
+		return this.records.find(keys);
 	}
 
 	@Override
@@ -366,7 +367,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public void ping() {
-		release(PING);
+		settle(PING);
 	}
 
 	@Override

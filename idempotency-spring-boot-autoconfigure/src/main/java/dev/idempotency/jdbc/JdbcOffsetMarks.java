@@ -26,7 +26,7 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 		Duration timeout) implements OffsetMarks {
 
 	@Override
-	public List<Long> raiseAll(List<OffsetMark> marks, boolean joined) {
+	public List<Long> raise(List<OffsetMark> marks, boolean joined) {
 		Work<List<Long>> raise = (connection) -> raise(connection, marks);
 		Predicate<List<Long>> raised = (previous) -> IntStream.range(0, marks.size())
 			.anyMatch((i) -> previous.get(i) < marks.get(i).offset());
@@ -53,7 +53,7 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 		return ids.stream().map(previous::get).toList();
 	}
 
-	void undoAll(List<OffsetMark> marks) {
+	void undo(List<OffsetMark> marks) {
 		if (!marks.isEmpty()) {
 			this.executor.autonomous(this.timeout, (connection) -> {
 				for (OffsetMark mark : marks) {

@@ -43,7 +43,7 @@ import dev.idempotency.store.PagePosition;
 record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 		Duration timeout) implements IdempotencyRecords {
 
-	Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+	Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		Map<UUID, IdempotencyKey> ids = new LinkedHashMap<>();
 		keys.forEach((key) -> ids.put(key.id(), key));
 		if (ids.isEmpty()) {

@@ -71,8 +71,7 @@ record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 
 	List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
 		List<SqlStatement> statements = this.sql.all(Name.NOTE_FAILURES);
-		return claims.isEmpty() ? List.of()
-				: noteFailures(statements.get(0), statements.get(statements.size() - 1), claims, failure);
+		return noteFailures(statements.get(0), statements.get(statements.size() - 1), claims, failure);
 	}
 
 	private List<Settlement> noteFailures(SqlStatement statement, SqlStatement single, List<ClaimRequest> claims,

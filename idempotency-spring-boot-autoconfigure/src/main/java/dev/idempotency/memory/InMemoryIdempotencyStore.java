@@ -20,12 +20,11 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.ExpiredRecords;
-import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.StoredRecord;
 import dev.idempotency.store.Transition;
@@ -72,7 +71,7 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		return requests.stream()
 			.map((request) -> copyOf(atomically(request, (record, now) -> Transition.claim(record, request, now))))
 			.toList();
@@ -88,10 +87,9 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		return completions.stream()
-			.map((completion) -> atomically(completion.claim(),
-					(record, now) -> Transition.complete(record, completion.claim(), copy(completion.result()), now)))
+	public List<Settlement> settle(List<Ending> endings) {
+		return endings.stream()
+			.map((ending) -> atomically(ending.claim(), (record, now) -> Transition.settle(record, ending, now)))
 			.toList();
 	}
 
@@ -102,18 +100,10 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return settle(claims, (record, claim, now) -> Transition.fail(record, claim, failure));
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return settle(claims, (record, claim, now) -> Transition.release(record, claim));
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return settle(claims, Transition::renew);
+	public List<Settlement> renew(List<ClaimRequest> claims) {
+		return claims.stream()
+			.map((claim) -> atomically(claim, (record, now) -> Transition.renew(record, claim, now)))
+			.toList();
 	}
 
 	@Override
@@ -121,14 +111,8 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 		return atomically(claim, (record, now) -> Transition.restore(record, claim, acquired, now));
 	}
 
-	private List<Settlement> settle(List<ClaimRequest> claims, Step step) {
-		return claims.stream()
-			.map((claim) -> atomically(claim, (record, now) -> step.apply(record, claim, now)))
-			.toList();
-	}
-
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>();
 		for (IdempotencyKey key : keys) {
 			StoredRecord entry = this.entries.get(key);
@@ -187,12 +171,6 @@ public final class InMemoryIdempotencyStore implements IdempotencyStore, Expired
 
 	private static byte @Nullable [] copy(byte @Nullable [] bytes) {
 		return (bytes != null) ? bytes.clone() : null;
-	}
-
-	private interface Step {
-
-		Transition<Settlement> apply(@Nullable StoredRecord record, ClaimRequest claim, Instant now);
-
 	}
 
 }

@@ -16,11 +16,10 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
@@ -110,8 +109,8 @@ public class MigratingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
-		return claimed(requests, Function.identity(), this.target::claimAll);
+	public List<Claim> claim(List<ClaimRequest> requests) {
+		return claimed(requests, Function.identity(), this.target::claim);
 	}
 
 	// Claim the keys that the source leaves free.
@@ -119,7 +118,7 @@ public class MigratingStore implements IdempotencyStore {
 			Function<List<ClaimRequest>, List<T>> claim) {
 		// Most keys of a batch are new. One call to the source finds the others.
 		Set<IdempotencyKey> known = (requests.size() == 1) ? Set.of(requests.get(0).key())
-				: this.source.findAll(requests.stream().map(ClaimRequest::key).toList()).keySet();
+				: this.source.find(requests.stream().map(ClaimRequest::key).toList()).keySet();
 		List<@Nullable T> answers = new ArrayList<>();
 		List<ClaimRequest> free = new ArrayList<>();
 		for (ClaimRequest request : requests) {
@@ -154,10 +153,10 @@ public class MigratingStore implements IdempotencyStore {
 	private void raiseFence(ClaimRequest request, int fence, int attempt) {
 		while (fence > 1 && this.aside.lookUp(request) instanceof Claim.Acquired next && next.fence() < fence) {
 			if (this.aside.restore(request, new Claim.Acquired(fence - 1, attempt)) == Settlement.LOST) {
-				this.aside.claim(request);
+				this.aside.claim(List.of(request));
 			}
 			// Counts no attempt, and only the owner can do it.
-			this.aside.release(request);
+			this.aside.settle(List.of(new Ending.Released(request)));
 		}
 	}
 
@@ -170,23 +169,13 @@ public class MigratingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		return this.target.completeAll(completions);
+	public List<Settlement> settle(List<Ending> endings) {
+		return this.target.settle(endings);
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return this.target.failAll(claims, failure);
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return this.target.releaseAll(claims);
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return this.target.renewAll(claims);
+	public List<Settlement> renew(List<ClaimRequest> claims) {
+		return this.target.renew(claims);
 	}
 
 	@Override
@@ -195,9 +184,9 @@ public class MigratingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>(this.target.findAll(keys));
-		records.putAll(this.source.findAll(keys.stream().filter((key) -> !records.containsKey(key)).toList()));
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
+		Map<IdempotencyKey, IdempotencyRecord> records = new HashMap<>(this.target.find(keys));
+		records.putAll(this.source.find(keys.stream().filter((key) -> !records.containsKey(key)).toList()));
 		return records;
 	}
 
@@ -224,17 +213,17 @@ public class MigratingStore implements IdempotencyStore {
 		}
 
 		@Override
-		public List<Optional<Claim>> insertAll(List<ClaimRequest> requests) {
-			return claimed(requests, Optional::of, this.target::insertAll);
+		public List<Optional<Claim>> insert(List<ClaimRequest> requests) {
+			return claimed(requests, Optional::of, this.target::insert);
 		}
 
 		@Override
-		public List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined) {
-			return claimed(requests, Function.identity(), (free) -> this.target.claimAllInTransaction(free, joined));
+		public List<Claim> claimInTransaction(List<ClaimRequest> requests, boolean joined) {
+			return claimed(requests, Function.identity(), (free) -> this.target.claimInTransaction(free, joined));
 		}
 
 		@Override
-		public void storeResults(List<Completion> completions) {
+		public void storeResults(List<Ending.Completed> completions) {
 			this.target.storeResults(completions);
 		}
 
@@ -256,13 +245,8 @@ public class MigratingStore implements IdempotencyStore {
 		}
 
 		@Override
-		public List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
-			return this.target.noteFailures(claims, failure);
-		}
-
-		@Override
-		public void undoAll(List<ClaimRequest> claims, List<OffsetMark> marks) {
-			this.target.undoAll(claims, marks);
+		public List<Settlement> settleAfterTransaction(List<Ending> endings, List<OffsetMark> marks) {
+			return this.target.settleAfterTransaction(endings, marks);
 		}
 
 	}

@@ -74,7 +74,7 @@ public final class OffsetMarkCopy {
 			.filter((mark) -> offsets.getOrDefault(mark.id(), OffsetMarks.NONE) < mark.offset())
 			.toList();
 		TransactionTemplate transaction = new TransactionTemplate(transactions);
-		higher.forEach((mark) -> transaction.executeWithoutResult((status) -> marks.raise(mark, false)));
+		higher.forEach((mark) -> transaction.executeWithoutResult((status) -> marks.raise(List.of(mark), false)));
 		logger.info("The marks of processed offsets of " + higher.size() + " partitions were copied from the store '"
 				+ name + "'");
 	}

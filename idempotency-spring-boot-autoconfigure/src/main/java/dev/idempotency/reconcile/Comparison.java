@@ -46,7 +46,7 @@ final class Comparison {
 			.collect(Collectors.groupingBy(Target::template,
 					Collectors.mapping((target) -> target.operation().key(), Collectors.toSet())));
 		Map<IdempotencyTemplate, Map<IdempotencyKey, IdempotencyRecord>> found = new HashMap<>();
-		keys.forEach((template, wanted) -> found.put(template, template.store().findAll(wanted)));
+		keys.forEach((template, wanted) -> found.put(template, template.store().find(wanted)));
 		return records.stream().map((record) -> {
 			Target target = record.target();
 			return (target != null)

@@ -11,8 +11,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.ScriptCall.Script;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 
 /**
  * The Lua scripts of the store. Each works on the record of one key. {@link Replies}
@@ -245,17 +245,14 @@ record RecordScripts(String prefix) {
 				utf8(key.scope()), utf8(key.value()), version(request));
 	}
 
-	ScriptCall complete(Completion completion) {
-		ClaimRequest claim = completion.claim();
-		return call(COMPLETE, claim.key(), token(claim), outcome(completion.result()));
-	}
-
-	ScriptCall fail(ClaimRequest claim, Failure failure) {
-		return call(FAIL, claim.key(), token(claim), outcome(failure), number(0));
-	}
-
-	ScriptCall release(ClaimRequest claim) {
-		return call(FAIL, claim.key(), token(claim), NONE, number(1));
+	ScriptCall settle(Ending ending) {
+		ClaimRequest claim = ending.claim();
+		if (ending instanceof Ending.Completed completed) {
+			return call(COMPLETE, claim.key(), token(claim), outcome(completed.result()));
+		}
+		return (ending instanceof Ending.Failed failed)
+				? call(FAIL, claim.key(), token(claim), outcome(failed.failure()), number(0))
+				: call(FAIL, claim.key(), token(claim), NONE, number(1));
 	}
 
 	ScriptCall renew(ClaimRequest claim) {

@@ -22,11 +22,10 @@ import dev.idempotency.redis.Replies.ScannedRecord;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Deadline;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
@@ -98,29 +97,28 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return settleAll(claims, this.scripts::renew);
+	public List<Settlement> renew(List<ClaimRequest> claims) {
+		return settlements(runAll(claims, this.scripts::renew));
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		List<byte[]> replies = runAll(requests, this.scripts::claim);
 		return IntStream.range(0, replies.size())
 			.mapToObj((i) -> Replies.claim(requests.get(i), replies.get(i)))
 			.toList();
 	}
 
+	// The replicas also confirm the other endings of a call that has a completion.
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
+	public List<Settlement> settle(List<Ending> endings) {
 		ReplicatedConnection replicated = this.replicated;
-		if (replicated == null || completions.isEmpty()) {
-			return settleAll(completions, this.scripts::complete);
+		if (replicated == null || endings.stream().noneMatch(Ending.Completed.class::isInstance)) {
+			return settlements(runAll(endings, this.scripts::settle));
 		}
-		List<ScriptCall> calls = completions.stream().map(this.scripts::complete).toList();
-		return LettuceConnections.withDeadline(this.timeout, (deadline) -> replicated.run(calls, deadline))
-			.stream()
-			.map(Replies::settlement)
-			.toList();
+		List<ScriptCall> calls = endings.stream().map(this.scripts::settle).toList();
+		return settlements(
+				LettuceConnections.withDeadline(this.timeout, (deadline) -> replicated.run(calls, deadline)));
 	}
 
 	// The confirmation of the replicas needs a connection of its own.
@@ -130,23 +128,13 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
-	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+	public CompletionAndClaim completeAndClaim(Ending.Completed completed, ClaimRequest next) {
 		if (this.replicated != null) {
-			return IdempotencyStore.super.completeAndClaim(completion, next);
+			return IdempotencyStore.super.completeAndClaim(completed, next);
 		}
 		List<byte[]> replies = this.connections
-			.runAll(List.of(this.scripts.complete(completion), this.scripts.claim(next)));
+			.runAll(List.of(this.scripts.settle(completed), this.scripts.claim(next)));
 		return new CompletionAndClaim(Replies.settlement(replies.get(0)), Replies.claim(next, replies.get(1)));
-	}
-
-	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return settleAll(claims, (claim) -> this.scripts.fail(claim, failure));
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return settleAll(claims, this.scripts::release);
 	}
 
 	@Override
@@ -155,7 +143,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		return runAll(keys.stream().distinct().toList(), this.scripts::find).stream()
 			.map(Replies::scanned)
 			.filter(Objects::nonNull)
@@ -170,7 +158,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public void ping() {
-		find(PING);
+		find(List.of(PING));
 	}
 
 	/**
@@ -228,8 +216,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 		}
 	}
 
-	private <T> List<Settlement> settleAll(List<T> elements, Function<T, ScriptCall> script) {
-		return runAll(elements, script).stream().map(Replies::settlement).toList();
+	private static List<Settlement> settlements(List<byte[]> replies) {
+		return replies.stream().map(Replies::settlement).toList();
 	}
 
 	private <T> List<byte[]> runAll(List<T> elements, Function<T, ScriptCall> script) {

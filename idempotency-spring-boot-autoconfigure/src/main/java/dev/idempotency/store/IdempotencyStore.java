@@ -17,8 +17,8 @@ import dev.idempotency.OperationInProgressException;
  * Stores idempotency keys and their claims. Obligations of every implementation:
  * <ol>
  * <li>Each method is atomic for each key, for any number of threads and processes. A
- * method for several keys takes one round trip if the store can; a method for one key is
- * that for a list of one.</li>
+ * method with a list takes one round trip if the store can, and has no effect if the list
+ * is empty. Most calls have a list of one element.</li>
  * <li>Time is the store's own clock, never that of the caller. A store whose server has
  * no clock for it may regard a claim as expired when this process has seen it unchanged
  * for the lease that its owner has written, by its monotonic clock. A renewal must then
@@ -79,6 +79,16 @@ public interface IdempotencyStore {
 	}
 
 	/**
+	 * Return why claims with a lease are not safe. Threads of the library renew and
+	 * complete them, so the store must reach the same records from every thread.
+	 * @return the reason as a clause that names its subject, {@code null} if they are
+	 * safe
+	 */
+	default @Nullable String leaseProblem() {
+		return null;
+	}
+
+	/**
 	 * Claim keys. The caller acquires a key that is absent or failed, whose claim has
 	 * expired, or whose retention has ended. The claim of a completed key returns its
 	 * result. A live claim of another owner stays. The fingerprint is compared, as
@@ -105,45 +115,32 @@ public interface IdempotencyStore {
 	 * @throws IdempotencyStoreRefusedException if the store refuses one of the requests,
 	 * or all; the caller then claims the keys one by one
 	 */
-	List<Claim> claimAll(List<ClaimRequest> requests);
+	List<Claim> claim(List<ClaimRequest> requests);
 
 	/**
-	 * Record that operations, of the versions of their claims, have completed. An owner
-	 * whose lease has expired still completes its operation if no other owner has taken
-	 * over the key. An owner that has failed or released its claim does not.
-	 * @param completions the completions; at most one of several for the same key belongs
-	 * to the owner
+	 * Record how claims have ended. An owner whose lease has expired still settles its
+	 * claim if no other owner has taken over the key. An owner that has settled its claim
+	 * in one way does not settle it in another way, except that a failure and a release
+	 * are each the repetition of the other.
+	 * <ul>
+	 * <li>{@link Ending.Completed} completes the operation, of the version of its
+	 * claim.</li>
+	 * <li>{@link Ending.Failed} records the failure of the handler. The key may be
+	 * claimed again at once.</li>
+	 * <li>{@link Ending.Released} releases a key whose handler was not run to its end,
+	 * without counting the attempt.</li>
+	 * </ul>
+	 * The library calls the method with endings of one kind, and with one failure for all
+	 * claims that have failed. A store may need a round trip for each kind and for each
+	 * failure.
+	 * @param endings the endings, of any kinds; at most one of several for the same key
+	 * belongs to the owner
 	 * @return for each, in their order, whether the caller still owned the key
 	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others are completed nevertheless, if the store can, and a
-	 * repetition returns the outcome of all
+	 * keys for too long; the other claims are settled nevertheless, if the store can, and
+	 * a repetition returns the outcome of all
 	 */
-	List<Settlement> completeAll(List<Completion> completions);
-
-	/**
-	 * Record that the handler of operations failed. The keys may be claimed again at
-	 * once.
-	 * @param claims the requests that acquired the keys; at most one of several requests
-	 * for the same key belongs to the owner
-	 * @param failure the failure
-	 * @return for each, in their order, whether the caller still owned the key
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the other failures are recorded nevertheless, if the store can,
-	 * and a repetition returns the outcome of all
-	 */
-	List<Settlement> failAll(List<ClaimRequest> claims, Failure failure);
-
-	/**
-	 * Release keys whose handlers were not run to their end, without counting the
-	 * attempts.
-	 * @param claims the requests that acquired the keys; at most one of several requests
-	 * for the same key belongs to the owner
-	 * @return for each, in their order, whether the caller still owned the key
-	 * @throws OperationInProgressException if a concurrent transaction holds one of the
-	 * keys for too long; the others are released nevertheless, if the store can, and a
-	 * repetition returns the outcome of all
-	 */
-	List<Settlement> releaseAll(List<ClaimRequest> claims);
+	List<Settlement> settle(List<Ending> endings);
 
 	/**
 	 * Renew leases. A lease that has expired is renewed too, if no other owner has taken
@@ -155,54 +152,7 @@ public interface IdempotencyStore {
 	 * because a concurrent transaction holds it; the others are renewed nevertheless, if
 	 * the store can
 	 */
-	List<Settlement> renewAll(List<ClaimRequest> claims);
-
-	/**
-	 * Claim one key, see {@link #claimAll}.
-	 * @param request the request
-	 * @return the answer
-	 */
-	default Claim claim(ClaimRequest request) {
-		return claimAll(List.of(request)).get(0);
-	}
-
-	/**
-	 * Record the completion of one operation, see {@link #completeAll}.
-	 * @param claim the request that acquired the key
-	 * @param result the result to replay, {@code null} for none
-	 * @return whether the caller still owned the key
-	 */
-	default Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return completeAll(List.of(new Completion(claim, result))).get(0);
-	}
-
-	/**
-	 * Record the failure of one operation, see {@link #failAll}.
-	 * @param claim the request that acquired the key
-	 * @param failure the failure
-	 * @return whether the caller still owned the key
-	 */
-	default Settlement fail(ClaimRequest claim, Failure failure) {
-		return failAll(List.of(claim), failure).get(0);
-	}
-
-	/**
-	 * Release one key, see {@link #releaseAll}.
-	 * @param claim the request that acquired the key
-	 * @return whether the caller still owned the key
-	 */
-	default Settlement release(ClaimRequest claim) {
-		return releaseAll(List.of(claim)).get(0);
-	}
-
-	/**
-	 * Renew one lease, see {@link #renewAll}.
-	 * @param claim the request that acquired the key
-	 * @return whether the caller still owned the key
-	 */
-	default Settlement renew(ClaimRequest claim) {
-		return renewAll(List.of(claim)).get(0);
-	}
+	List<Settlement> renew(List<ClaimRequest> claims);
 
 	/**
 	 * Restore a claim that the store has {@link Settlement#FORGOTTEN forgotten}. If there
@@ -226,20 +176,21 @@ public interface IdempotencyStore {
 	}
 
 	/**
-	 * Record that an operation has completed, as {@link #completeAll} does, and claim the
-	 * key of another one, as {@link #claimAll} does, in one round trip. The claim must
-	 * not delay the completion for long: it waits for a lock only briefly, and it may
-	 * return {@link Claim.InProgress} instead of being repeated after a lost race.
-	 * @param completion the completion
+	 * Record that an operation has completed, as {@link #settle} does, and claim the key
+	 * of another one, as {@link #claim} does, in one round trip. The claim must not delay
+	 * the completion for long: it waits for a lock only briefly, and it may return
+	 * {@link Claim.InProgress} instead of being repeated after a lost race.
+	 * @param completed the end of the claim of the operation
 	 * @param next the request for another key than that of the completion
 	 * @return both answers
 	 * @throws RuntimeException if the outcome of either is unknown, or if the store
 	 * refuses either of them. Both may have taken effect nevertheless. The caller then
 	 * repeats the completion alone and releases the key
 	 */
-	default CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
-		Settlement settlement = completeAll(List.of(completion)).get(0);
-		return new CompletionAndClaim(settlement, (settlement == Settlement.SETTLED) ? claim(next) : null);
+	default CompletionAndClaim completeAndClaim(Ending.Completed completed, ClaimRequest next) {
+		Settlement settlement = settle(List.of(completed)).get(0);
+		return new CompletionAndClaim(settlement,
+				(settlement == Settlement.SETTLED) ? claim(List.of(next)).get(0) : null);
 	}
 
 	/**
@@ -257,16 +208,7 @@ public interface IdempotencyStore {
 	 * @param keys the keys
 	 * @return the records by their keys, without the keys that have none
 	 */
-	Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys);
-
-	/**
-	 * Look up the record of one key, see {@link #findAll}.
-	 * @param key the key
-	 * @return the record, empty if there is none
-	 */
-	default Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return Optional.ofNullable(findAll(List.of(key)).get(key));
-	}
+	Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys);
 
 	/**
 	 * Return access to the records for operators.
@@ -274,16 +216,6 @@ public interface IdempotencyStore {
 	 */
 	default Optional<IdempotencyRecords> records() {
 		return Optional.empty();
-	}
-
-	/**
-	 * Return why claims with a lease are not safe. Threads of the library renew and
-	 * complete them, so the store must reach the same records from every thread.
-	 * @return the reason as a clause that names its subject, {@code null} if they are
-	 * safe
-	 */
-	default @Nullable String leaseProblem() {
-		return null;
 	}
 
 	/**
@@ -317,17 +249,6 @@ public interface IdempotencyStore {
 		 * claim.
 		 */
 		FORGOTTEN
-
-	}
-
-	/**
-	 * The completion of an operation of a batch.
-	 *
-	 * @param claim the request that acquired the key
-	 * @param result the result to replay, {@code null} for none
-	 * @since 0.1.0
-	 */
-	record Completion(ClaimRequest claim, byte @Nullable [] result) {
 
 	}
 

@@ -35,17 +35,7 @@ public interface OffsetMarks {
 	 * previous mark
 	 * @throws OperationInProgressException if the concurrent transaction took longer
 	 */
-	List<Long> raiseAll(List<OffsetMark> marks, boolean joined);
-
-	/**
-	 * Raise the mark of one partition, see {@link #raiseAll}.
-	 * @param mark the offset
-	 * @param joined whether the transaction must survive a failing statement
-	 * @return the previous mark
-	 */
-	default long raise(OffsetMark mark, boolean joined) {
-		return raiseAll(List.of(mark), joined).get(0);
-	}
+	List<Long> raise(List<OffsetMark> marks, boolean joined);
 
 	/**
 	 * Find a committed mark.

@@ -89,10 +89,11 @@ public record StoredRecord(UUID token, State state, int fence, int attempt, byte
 				this.createdAt, null, now.plus(request.retention()));
 	}
 
+	// The caller may reuse the array.
 	StoredRecord completed(byte @Nullable [] result, Instant now) {
 		return new StoredRecord(this.token, State.COMPLETED, this.fence, this.attempt, this.fingerprint, this.version,
-				(this.version != null) ? this.version : this.completedVersion, result, null, this.claimedUntil,
-				this.createdAt, now, this.expiresAt);
+				(this.version != null) ? this.version : this.completedVersion, (result != null) ? result.clone() : null,
+				null, this.claimedUntil, this.createdAt, now, this.expiresAt);
 	}
 
 	StoredRecord failed(UUID token, @Nullable Failure failure, int attempt) {

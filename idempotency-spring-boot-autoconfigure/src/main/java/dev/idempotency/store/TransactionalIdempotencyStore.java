@@ -8,7 +8,6 @@ import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.UnexpectedRollbackException;
 
 import dev.idempotency.OperationInProgressException;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -28,15 +27,15 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * @param requests the requests, each key at most once
 	 * @return the answers, in the order of the requests; empty for a key that must be
 	 * claimed, and then the caller must roll the transaction back and call
-	 * {@link #claimAllInTransaction} in a new one
+	 * {@link #claimInTransaction} in a new one
 	 * @throws OperationInProgressException if the concurrent transaction took longer and
 	 * the store cannot tell which key it holds; the caller must then roll the transaction
 	 * back
 	 */
-	List<Optional<Claim>> insertAll(List<ClaimRequest> requests);
+	List<Optional<Claim>> insert(List<ClaimRequest> requests);
 
 	/**
-	 * Claim keys in the current transaction like {@link #claimAll}, as completed records.
+	 * Claim keys in the current transaction like {@link #claim}, as completed records.
 	 * @param requests the requests, each key at most once
 	 * @param joined whether the transaction belongs to the caller of the template and
 	 * must survive a failing statement
@@ -45,32 +44,22 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	 * keys for too long and the store cannot tell which; the caller must then roll back a
 	 * transaction that has not been joined
 	 */
-	List<Claim> claimAllInTransaction(List<ClaimRequest> requests, boolean joined);
+	List<Claim> claimInTransaction(List<ClaimRequest> requests, boolean joined);
 
 	/**
 	 * Add results to records that the current transaction has written.
-	 * @param completions the results; an operation without a result is left out
+	 * @param completions the operations with their results; one without a result is left
+	 * out
 	 * @throws UnexpectedRollbackException if the transaction no longer has one of the
 	 * records, because the handler has ended it
 	 */
-	void storeResults(List<Completion> completions);
-
-	/**
-	 * Insert a completed record for one absent key, see {@link #insertAll}.
-	 * @param request the request
-	 * @return the claim; empty if a record exists, and then the caller must roll the
-	 * transaction back
-	 */
-	default Optional<Claim.Acquired> insert(ClaimRequest request) {
-		return insertAll(List.of(request)).get(0)
-			.filter(Claim.Acquired.class::isInstance)
-			.map(Claim.Acquired.class::cast);
-	}
+	void storeResults(List<Ending.Completed> completions);
 
 	/**
 	 * Check that the current transaction, in which the handler has run, can be committed.
 	 * Some databases roll back a transaction in which a statement has failed when it is
-	 * committed, and their drivers do not report it. The check costs no round trip.
+	 * committed, and their drivers do not report it. The check takes a round trip only if
+	 * the driver does not know the state of the transaction.
 	 * @throws UnexpectedRollbackException if the transaction can only be rolled back
 	 */
 	default void requireCommittable() {
@@ -95,26 +84,29 @@ public interface TransactionalIdempotencyStore extends IdempotencyStore {
 	}
 
 	/**
-	 * Record that the handler of operations failed, in a separate transaction, after the
-	 * transaction of the handler has been rolled back. A record that is not claimable
-	 * stays as it is.
-	 * @param claims the requests that had acquired the keys, each key at most once
-	 * @param failure the failure
-	 * @return for each, in their order, {@link Settlement#LOST} if the key is completed
-	 * or has another owner now
-	 */
-	List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure);
-
-	/**
-	 * Undo completions, in a separate transaction, after a handler that did not complete
-	 * has ended its transaction itself: by a commit of its connection, or by a statement
-	 * with which the database commits. The keys may be claimed again at once, and no
-	 * attempt is counted. The effects of a version may have been committed in part, so
-	 * lower versions stay excluded. Only records that the requests themselves have
-	 * completed, and marks that their tokens have raised last, are changed.
-	 * @param claims the requests that had acquired the keys, each key at most once
+	 * Record how operations have ended, in a separate transaction, after the transaction
+	 * of the handler. The keys may be claimed again at once.
+	 * <ul>
+	 * <li>{@link Ending.Failed} records that the handler failed, after its transaction
+	 * has been rolled back. A record that is not claimable stays as it is.</li>
+	 * <li>{@link Ending.Released} undoes a completion, after a handler that did not
+	 * complete has ended its transaction itself: by a commit of its connection, or by a
+	 * statement with which the database commits. No attempt is counted. The effects of a
+	 * version may have been committed in part, so lower versions stay excluded. Only
+	 * records that the requests themselves have completed are changed. The marks of such
+	 * a transaction are lowered, if their tokens have raised them last.</li>
+	 * </ul>
+	 * {@link Ending.Completed} is not permitted, because an operation completes in the
+	 * transaction of its handler.
+	 * @param endings the endings with the requests that had acquired the keys, each key
+	 * at most once
 	 * @param marks the marks that were raised. Each falls to the one before it
+	 * @return for each ending, in their order, {@link Settlement#LOST} if a failure was
+	 * not recorded because the key is completed or has another owner now, else
+	 * {@link Settlement#SETTLED}
+	 * @throws OperationInProgressException if a concurrent transaction holds one of the
+	 * completions for too long; the others are undone nevertheless, if the store can
 	 */
-	void undoAll(List<ClaimRequest> claims, List<OffsetMark> marks);
+	List<Settlement> settleAfterTransaction(List<Ending> endings, List<OffsetMark> marks);
 
 }

@@ -70,42 +70,28 @@ public record Transition<T>(@Nullable StoredRecord next, T answer) {
 	}
 
 	/**
-	 * Complete a claim. A decline completes it too, with a result that says so. The owner
-	 * of a claim that has expired still completes it, unless another owner has the key.
+	 * Record how a claim has ended. A decline completes it too, with a result that says
+	 * so. A key that has failed or was released may be claimed again at once, and a
+	 * release does not count the attempt. A claim that has failed is released already.
+	 * The owner of a claim that has expired still settles it, unless another owner has
+	 * the key.
 	 * @param current what the store remembers of the key
-	 * @param claim the request that acquired it
-	 * @param result the result, {@code null} for none
+	 * @param ending the end of the claim
 	 * @param now the time
 	 * @return the transition
 	 */
-	public static Transition<Settlement> complete(@Nullable StoredRecord current, ClaimRequest claim,
-			byte @Nullable [] result, Instant now) {
-		return settle(current, claim,
-				(own) -> own.isInProgress() ? own.completed(result, now) : own.isCompleted() ? own : null);
+	public static Transition<Settlement> settle(@Nullable StoredRecord current, Ending ending, Instant now) {
+		boolean completes = ending instanceof Ending.Completed;
+		return settle(current, ending.claim(),
+				(own) -> own.isInProgress() ? ended(own, ending, now) : (own.isCompleted() == completes) ? own : null);
 	}
 
-	/**
-	 * Record the failure of a claim. The key may be claimed again at once.
-	 * @param current what the store remembers of the key
-	 * @param claim the request that acquired it
-	 * @param failure the failure
-	 * @return the transition
-	 */
-	public static Transition<Settlement> fail(@Nullable StoredRecord current, ClaimRequest claim, Failure failure) {
-		return settle(current, claim, (own) -> own.isInProgress() ? own.failed(own.token(), failure, own.attempt())
-				: own.isCompleted() ? null : own);
-	}
-
-	/**
-	 * Release a claim without counting the attempt. The key may be claimed again at once.
-	 * A claim that has failed is released already.
-	 * @param current what the store remembers of the key
-	 * @param claim the request that acquired it
-	 * @return the transition
-	 */
-	public static Transition<Settlement> release(@Nullable StoredRecord current, ClaimRequest claim) {
-		return settle(current, claim, (own) -> own.isInProgress() ? own.failed(own.token(), null, own.attempt() - 1)
-				: own.isCompleted() ? null : own);
+	private static StoredRecord ended(StoredRecord own, Ending ending, Instant now) {
+		if (ending instanceof Ending.Completed completed) {
+			return own.completed(completed.result(), now);
+		}
+		return (ending instanceof Ending.Failed failed) ? own.failed(own.token(), failed.failure(), own.attempt())
+				: own.failed(own.token(), null, own.attempt() - 1);
 	}
 
 	/**
@@ -159,7 +145,8 @@ public record Transition<T>(@Nullable StoredRecord next, T answer) {
 	public static Transition<Settlement> noteFailure(@Nullable StoredRecord current, ClaimRequest claim,
 			Failure failure, Instant now) {
 		Transition<Claim> claimed = claim(current, claim, now);
-		return (claimed.answer() instanceof Claim.Acquired) ? fail(claimed.next(), claim, failure)
+		return (claimed.answer() instanceof Claim.Acquired)
+				? settle(claimed.next(), new Ending.Failed(claim, failure), now)
 				: new Transition<>(current, Settlement.LOST);
 	}
 

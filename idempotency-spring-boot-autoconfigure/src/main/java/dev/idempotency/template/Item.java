@@ -9,8 +9,8 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Fingerprint;
-import dev.idempotency.store.IdempotencyStore.Completion;
 
 /**
  * An item of a {@link BatchPlan}: its claim, and the decision about it.
@@ -147,8 +147,8 @@ final class Item {
 		this.value = value;
 	}
 
-	Completion completion() {
-		return new Completion(request(), this.written);
+	Ending.Completed completion() {
+		return new Ending.Completed(request(), this.written);
 	}
 
 	byte @Nullable [] written() {

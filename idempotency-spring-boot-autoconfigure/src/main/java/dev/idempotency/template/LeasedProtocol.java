@@ -19,6 +19,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.TransactionBoundary.Deferral;
 
@@ -297,7 +298,7 @@ final class LeasedProtocol {
 
 	private List<Claim> claimAll(Object subject, List<ClaimRequest> requests) {
 		return StoreCalls.inParts(requests, (part) -> this.engine.calls()
-			.call(StoreCall.CLAIM, subject, () -> StoreCalls.answers(part, this.engine.store().claimAll(part))));
+			.call(StoreCall.CLAIM, subject, () -> StoreCalls.answers(part, this.engine.store().claim(part))));
 	}
 
 	private void releaseLater(List<Item> items) {
@@ -309,9 +310,9 @@ final class LeasedProtocol {
 		if (items.isEmpty()) {
 			return;
 		}
-		List<ClaimRequest> requests = StoreCalls.each(items, Item::request);
+		List<Ending> releases = StoreCalls.each(items, (item) -> new Ending.Released(item.request()));
 		try {
-			this.engine.calls().call(StoreCall.RELEASE, subject, () -> this.engine.store().releaseAll(requests));
+			this.engine.calls().call(StoreCall.RELEASE, subject, () -> this.engine.store().settle(releases));
 		}
 		catch (OperationBlockedException ex) {
 			logger.debug("Claims were not released; their keys are free when their leases have expired", ex);

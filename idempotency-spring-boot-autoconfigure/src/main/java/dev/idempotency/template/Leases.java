@@ -17,6 +17,7 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
@@ -114,7 +115,7 @@ final class Leases implements AutoCloseable {
 		List<Settlement> answers;
 		try {
 			answers = this.calls.call(StoreCall.RENEW, claims.size() + " running handlers",
-					() -> StoreCalls.answers(claims, this.engine.store().renewAll(claims)));
+					() -> StoreCalls.answers(claims, this.engine.store().renew(claims)));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
@@ -139,7 +140,7 @@ final class Leases implements AutoCloseable {
 		for (OwnedClaim claim : due) {
 			try {
 				renewed(claim, this.calls.call(StoreCall.RENEW, claim.operation(),
-						() -> this.engine.store().renew(claim.request())), now);
+						() -> this.engine.store().renew(List.of(claim.request())).get(0)), now);
 				claim.setRenewedAlone(false);
 			}
 			catch (OperationInProgressException | IdempotencyRecordUnreadableException
@@ -188,7 +189,8 @@ final class Leases implements AutoCloseable {
 	// key when the failure was recorded, or an operator has evicted the completed key.
 	private void releaseRestored(OwnedClaim claim) {
 		try {
-			this.calls.settle(StoreCall.RELEASE, claim.operation(), () -> this.engine.store().release(claim.request()));
+			this.calls.settle(StoreCall.RELEASE, claim.operation(),
+					() -> this.engine.store().settle(List.of(new Ending.Released(claim.request()))));
 		}
 		catch (OperationBlockedException ex) {
 			logger.warn("The claim of a handler that has ended was restored and could not be released: "

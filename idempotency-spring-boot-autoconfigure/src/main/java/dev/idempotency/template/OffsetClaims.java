@@ -74,7 +74,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 	private List<Long> raiseAll(BatchRun run, List<Item> items, Collection<Partition> partitions, boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
 		return this.calls.callInTransaction(StoreCall.CLAIM, run.subject(items),
-				() -> StoreCalls.answers(highest, requireSupported().raiseAll(highest, joined)));
+				() -> StoreCalls.answers(highest, requireSupported().raise(highest, joined)));
 	}
 
 	// Raise the marks one by one, because a concurrent transaction holds one of
@@ -89,7 +89,7 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 			long previous;
 			try {
 				previous = this.calls.callInTransaction(StoreCall.CLAIM, item.operation(),
-						() -> requireSupported().raise(partition.highest(), true));
+						() -> requireSupported().raise(List.of(partition.highest()), true).get(0));
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				item.setClaimFailure(ex);

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
@@ -114,8 +114,16 @@ final class OwnedClaim {
 		return this.result;
 	}
 
-	Completion completion() {
-		return new Completion(this.request, this.result);
+	Ending.Completed completion() {
+		return new Ending.Completed(this.request, this.result);
+	}
+
+	Ending toEnding(StoreCall call) {
+		return switch (call) {
+			case COMPLETE -> completion();
+			case FAIL -> new Ending.Failed(this.request, failure());
+			default -> new Ending.Released(this.request);
+		};
 	}
 
 	void setResult(byte @Nullable [] result) {

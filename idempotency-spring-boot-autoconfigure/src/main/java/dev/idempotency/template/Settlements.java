@@ -220,12 +220,7 @@ final class Settlements implements AutoCloseable {
 	}
 
 	private List<Settlement> send(StoreCall call, List<OwnedClaim> claims) {
-		if (call == StoreCall.COMPLETE) {
-			return this.engine.store().completeAll(StoreCalls.each(claims, OwnedClaim::completion));
-		}
-		List<ClaimRequest> requests = StoreCalls.each(claims, OwnedClaim::request);
-		return (call == StoreCall.FAIL) ? this.engine.store().failAll(requests, claims.get(0).failure())
-				: this.engine.store().releaseAll(requests);
+		return this.engine.store().settle(StoreCalls.each(claims, (claim) -> claim.toEnding(call)));
 	}
 
 	private void ended(OwnedClaim claim, Settlement settlement) {

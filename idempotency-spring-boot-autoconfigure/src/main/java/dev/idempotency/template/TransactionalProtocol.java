@@ -213,7 +213,7 @@ final class TransactionalProtocol {
 	private List<Claim> insertAll(List<ClaimRequest> requests, Object subject) {
 		List<Claim> claims = new ArrayList<>(requests.size());
 		for (Optional<Claim> claim : this.calls.callEachInTransaction(StoreCall.CLAIM, subject, requests,
-				this.store::insertAll)) {
+				this.store::insert)) {
 			claim.ifPresent(claims::add);
 		}
 		return claims;
@@ -242,7 +242,7 @@ final class TransactionalProtocol {
 
 	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject, boolean joined) {
 		return this.calls.callEachInTransaction(StoreCall.CLAIM, subject, requests,
-				(part) -> this.store.claimAllInTransaction(part, joined));
+				(part) -> this.store.claimInTransaction(part, joined));
 	}
 
 	private boolean run(List<Item> due, TransactionStatus transaction) {

@@ -31,6 +31,7 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.EndedTransactions;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
@@ -283,8 +284,14 @@ final class Transactions {
 	// Returns the requests whose keys were not free.
 	List<ClaimRequest> noteFailures(Object subject, List<ClaimRequest> claims, Throwable error) {
 		Failure failure = this.engine.results().failure(error);
-		List<Settlement> answers = StoreCalls.inParts(claims, (part) -> this.calls.settle(StoreCall.FAIL, subject,
-				() -> StoreCalls.answers(part, this.store.noteFailures(part, failure))));
+		List<Settlement> answers = StoreCalls
+			.inParts(claims,
+					(part) -> this.calls
+						.settle(StoreCall.FAIL, subject,
+								() -> StoreCalls.answers(part,
+										this.store.settleAfterTransaction(
+												StoreCalls.each(part, (claim) -> new Ending.Failed(claim, failure)),
+												List.of()))));
 		return IntStream.range(0, claims.size())
 			.filter((i) -> answers.get(i) != Settlement.SETTLED)
 			.mapToObj(claims::get)
@@ -310,10 +317,8 @@ final class Transactions {
 	}
 
 	private List<?> undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks) {
-		return this.calls.settle(StoreCall.RELEASE, subject, () -> {
-			this.store.undoAll(claims, marks);
-			return claims;
-		});
+		return this.calls.settle(StoreCall.RELEASE, subject,
+				() -> this.store.settleAfterTransaction(StoreCalls.each(claims, Ending.Released::new), marks));
 	}
 
 	static OperationLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {

@@ -7,7 +7,9 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore.Completion;
+import dev.idempotency.store.Ending;
+
+import static dev.idempotency.contract.OneKey.one;
 
 /**
  * Creates requests for keys in different states.
@@ -51,12 +53,12 @@ final class Batch {
 			return Known.COMPLETED.reach(this.contract, key);
 		}
 		ClaimRequest owner = Known.LIVE.reach(this.contract, key, content);
-		this.contract.store().complete(owner, key.value().getBytes(StandardCharsets.UTF_8));
+		one(this.contract.store()).complete(owner, key.value().getBytes(StandardCharsets.UTF_8));
 		return owner;
 	}
 
-	static Completion completion(ClaimRequest claim) {
-		return new Completion(claim, claim.key().value().getBytes(StandardCharsets.UTF_8));
+	static Ending.Completed completion(ClaimRequest claim) {
+		return new Ending.Completed(claim, claim.key().value().getBytes(StandardCharsets.UTF_8));
 	}
 
 	static String describe(Claim claim) {

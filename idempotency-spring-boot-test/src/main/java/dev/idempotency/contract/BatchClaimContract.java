@@ -13,9 +13,11 @@ import org.junit.jupiter.api.Test;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -29,8 +31,8 @@ interface BatchClaimContract extends StoreContract {
 	@Tag("promise-9")
 	default void claimsOfABatchReturnTheirAnswersInOrder() {
 		ClaimRequest expired = Requests.request(Requests.newKey(), lease(), retention());
-		store().claim(expired);
-		store().complete(expired, null);
+		one(store()).claim(expired);
+		one(store()).complete(expired, null);
 		letPass(retention());
 		Batch batch = new Batch(this);
 		ClaimRequest first = batch.completed(null);
@@ -40,7 +42,7 @@ interface BatchClaimContract extends StoreContract {
 				batch.known(batch.completed("a"), "a"), batch.known(Known.LIVE),
 				batch.knownWithOtherContent(Known.LIVE), batch.knownWithOtherContent(Known.FAILED),
 				batch.knownWithOtherContent(Known.EXPIRED));
-		List<String> answers = store().claimAll(requests).stream().map(Batch::describe).toList();
+		List<String> answers = store().claim(requests).stream().map(Batch::describe).toList();
 		assertThat(answers).containsExactly("attempt 1", "completed with " + first.token(), "in progress", "attempt 2",
 				"mismatch", "attempt 1", "attempt 2", "attempt 1", "attempt 1",
 				"completed with " + requests.get(9).key().value(), "in progress", "mismatch", "attempt 2", "attempt 2");
@@ -53,7 +55,7 @@ interface BatchClaimContract extends StoreContract {
 		List<ClaimRequest> requests = List.of(batch.known(Known.FAILED), batch.known(Known.EXPIRED),
 				batch.known(Known.RELEASED));
 		List<Integer> before = requests.stream().map((request) -> record(request.key()).fence()).toList();
-		List<Claim> claims = store().claimAll(requests);
+		List<Claim> claims = store().claim(requests);
 		for (int i = 0; i < before.size(); i++) {
 			int fence = before.get(i);
 			assertThat(claims.get(i)).isInstanceOfSatisfying(Claim.Acquired.class,
@@ -65,7 +67,7 @@ interface BatchClaimContract extends StoreContract {
 	default void liveKeyInABatchReturnsItsRemainingLeaseAndStays() {
 		ClaimRequest live = new Batch(this).known(Known.LIVE);
 		IdempotencyRecord before = record(live.key());
-		assertThat(store().claimAll(List.of(Requests.request(Requests.newKey()), live)).get(1))
+		assertThat(store().claim(List.of(Requests.request(Requests.newKey()), live)).get(1))
 			.isInstanceOfSatisfying(Claim.InProgress.class, (claim) -> assertThat(claim.retryAfter())
 				.isBetween(Requests.LEASE.dividedBy(2), Requests.LEASE.plus(precision())));
 		assertUnchanged(live.key(), before);
@@ -76,7 +78,7 @@ interface BatchClaimContract extends StoreContract {
 		ClaimRequest brief = Requests.request(Requests.newKey(), Requests.LEASE, Requests.RETENTION);
 		ClaimRequest extended = Requests.request(Requests.newKey(), Requests.LEASE.multipliedBy(2),
 				Requests.RETENTION.multipliedBy(2));
-		store().claimAll(List.of(extended, brief));
+		store().claim(List.of(extended, brief));
 		assertThat(Duration.between(record(brief.key()).claimedUntil(), record(extended.key()).claimedUntil()))
 			.isBetween(Requests.LEASE.dividedBy(2), Requests.LEASE.multipliedBy(2));
 		assertThat(Duration.between(record(brief.key()).expiresAt(), record(extended.key()).expiresAt()))
@@ -87,9 +89,9 @@ interface BatchClaimContract extends StoreContract {
 	@Tag("promise-9")
 	default void eachClaimOfABatchHasItsOwnContent() {
 		List<IdempotencyKey> keys = Stream.generate(Requests::newKey).limit(3).toList();
-		store().claimAll(
+		store().claim(
 				List.of(withContent(keys.get(0), "a"), Requests.request(keys.get(1)), withContent(keys.get(2), "c")));
-		assertThat(keys.stream().map((key) -> Batch.describe(store().claim(withContent(key, "a")))))
+		assertThat(keys.stream().map((key) -> Batch.describe(one(store()).claim(withContent(key, "a")))))
 			.containsExactly("in progress", "in progress", "mismatch");
 	}
 
@@ -97,16 +99,16 @@ interface BatchClaimContract extends StoreContract {
 	default void repeatedBatchOfClaimsReturnsTheFirstAnswers() {
 		Batch batch = new Batch(this);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(Known.FAILED), batch.absent());
-		List<Claim> first = store().claimAll(requests);
+		List<Claim> first = store().claim(requests);
 		assertThat(first).allMatch(Requests::isAcquired);
-		assertThat(store().claimAll(requests)).isEqualTo(first);
+		assertThat(store().claim(requests)).isEqualTo(first);
 		assertThat(requests)
-			.allSatisfy((request) -> assertThat(store().complete(request, null)).isEqualTo(Settlement.SETTLED));
+			.allSatisfy((request) -> assertThat(one(store()).complete(request, null)).isEqualTo(Settlement.SETTLED));
 	}
 
 	@Test
 	default void emptyBatchOfClaimsReturnsNoAnswer() {
-		assertThat(store().claimAll(List.of())).isEmpty();
+		assertThat(store().claim(List.of())).isEmpty();
 	}
 
 	@Test
@@ -114,13 +116,13 @@ interface BatchClaimContract extends StoreContract {
 	@Tag("promise-8")
 	default void manyKeysAreClaimedAndCompletedEachWithItsOwnResult() {
 		List<ClaimRequest> owners = Stream.generate(() -> Requests.request(Requests.newKey())).limit(500).toList();
-		assertThat(store().claimAll(owners)).hasSize(500).allMatch(Requests::isAcquired);
-		assertThat(store().completeAll(owners.stream().map(Batch::completion).toList())).hasSize(500)
+		assertThat(store().claim(owners)).hasSize(500).allMatch(Requests::isAcquired);
+		assertThat(store().settle(owners.stream().<Ending>map(Batch::completion).toList())).hasSize(500)
 			.containsOnly(Settlement.SETTLED);
 		List<ClaimRequest> others = new ArrayList<>(
 				owners.stream().map((owner) -> Requests.request(owner.key())).toList());
 		Collections.shuffle(others);
-		assertThat(store().claimAll(others).stream().map(Batch::describe).toList())
+		assertThat(store().claim(others).stream().map(Batch::describe).toList())
 			.isEqualTo(others.stream().map((other) -> "completed with " + other.key().value()).toList());
 	}
 
@@ -147,7 +149,7 @@ interface BatchClaimContract extends StoreContract {
 		if (backwards) {
 			Collections.reverse(requests);
 		}
-		List<Claim> claims = new ArrayList<>(store().claimAll(requests));
+		List<Claim> claims = new ArrayList<>(store().claim(requests));
 		if (backwards) {
 			Collections.reverse(claims);
 		}

@@ -11,12 +11,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -40,7 +41,7 @@ interface BatchSettlementContract extends StoreContract {
 		assertThat(mutation.applyAll(store(), batch)).containsExactly(Settlement.LOST, Settlement.SETTLED,
 				Settlement.SETTLED, Settlement.LOST, Settlement.FORGOTTEN);
 		before.forEach((record) -> assertUnchanged(record.key(), record));
-		assertThat(store().find(absent.key())).isEmpty();
+		assertThat(one(store()).find(absent.key())).isEmpty();
 		assertIsDone(mutation, live);
 		assertIsDone(mutation, late);
 	}
@@ -59,7 +60,7 @@ interface BatchSettlementContract extends StoreContract {
 		assertThat(mutation.applyAll(store(), List.of(later, earlier))).containsExactly(Settlement.SETTLED,
 				Settlement.LOST);
 		if (mutation == Mutation.COMPLETE) {
-			assertThat(((Claim.Completed) store().claim(Requests.request(owner.key()))).result()).asString()
+			assertThat(((Claim.Completed) one(store()).claim(Requests.request(owner.key()))).result()).asString()
 				.isEqualTo(owner.token().toString());
 		}
 	}
@@ -82,12 +83,12 @@ interface BatchSettlementContract extends StoreContract {
 	default void eachCompletionOfABatchHasItsOwnResult() {
 		List<byte[]> results = new ArrayList<>(List.of(new byte[] { 1, 0, -1 }, new byte[0], new byte[65536]));
 		results.add(1, null);
-		List<Completion> completions = results.stream()
-			.map((result) -> new Completion(Known.LIVE.reach(this, Requests.newKey()), result))
+		List<Ending.Completed> completions = results.stream()
+			.map((result) -> new Ending.Completed(Known.LIVE.reach(this, Requests.newKey()), result))
 			.toList();
-		store().completeAll(completions);
+		store().settle(List.copyOf(completions));
 		assertThat(completions).allSatisfy((completion) -> {
-			Claim claim = store().claim(Requests.request(completion.claim().key()));
+			Claim claim = one(store()).claim(Requests.request(completion.claim().key()));
 			assertThat(claim).isInstanceOf(Claim.Completed.class);
 			assertThat(((Claim.Completed) claim).result()).isEqualTo(completion.result());
 		});
@@ -97,8 +98,8 @@ interface BatchSettlementContract extends StoreContract {
 	default void releasedKeysOfABatchCountNoAttemptAndFailedKeysDo() {
 		ClaimRequest failed = Known.LIVE.reach(this, Requests.newKey());
 		ClaimRequest released = Known.LIVE.reach(this, Requests.newKey());
-		store().failAll(List.of(failed), Requests.FAILURE);
-		store().releaseAll(List.of(released));
+		store().settle(Endings.failed(List.of(failed), Requests.FAILURE));
+		store().settle(Endings.released(List.of(released)));
 		assertThat(Requests.acquire(store(), Requests.request(failed.key())).attempt()).isEqualTo(2);
 		assertThat(Requests.acquire(store(), Requests.request(released.key())).attempt()).isOne();
 	}
@@ -107,7 +108,7 @@ interface BatchSettlementContract extends StoreContract {
 	default void failureWithoutMessageIsStoredForABatch() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		Failure failure = new Failure("com.example.Silent", null);
-		store().failAll(List.of(owner), failure);
+		store().settle(Endings.failed(List.of(owner), failure));
 		assertThat(record(owner.key()).failure()).isEqualTo(failure);
 	}
 
@@ -128,10 +129,43 @@ interface BatchSettlementContract extends StoreContract {
 	@Tag("promise-3")
 	default void repeatedCompletionsOfABatchKeepTheFirstResults() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		store().completeAll(List.of(new Completion(owner, new byte[] { 1 })));
-		store().completeAll(List.of(new Completion(owner, new byte[] { 2 })));
-		assertThat(store().claim(owner)).isInstanceOfSatisfying(Claim.Completed.class,
+		store().settle(List.of(new Ending.Completed(owner, new byte[] { 1 })));
+		store().settle(List.of(new Ending.Completed(owner, new byte[] { 2 })));
+		assertThat(one(store()).claim(owner)).isInstanceOfSatisfying(Claim.Completed.class,
 				(claim) -> assertThat(claim.result()).containsExactly(1));
+	}
+
+	@ParameterizedTest
+	@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "RENEW")
+	@Tag("promise-4")
+	default void endingsOfDifferentKindsAreSettledInOneCall(Mutation lost) {
+		ClaimRequest zombie = Known.EXPIRED.reach(this, Requests.newKey());
+		Known.LIVE.reach(this, zombie.key());
+		IdempotencyRecord before = record(zombie.key());
+		ClaimRequest completed = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest failed = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest silent = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest released = Known.LIVE.reach(this, Requests.newKey());
+		ClaimRequest late = Known.EXPIRED.reach(this, Requests.newKey());
+		Failure withoutMessage = new Failure("com.example.Silent", null);
+		List<Ending> endings = List.of(new Ending.Completed(completed, new byte[] { 1 }),
+				new Ending.Failed(failed, Requests.FAILURE), lost.ending(zombie), new Ending.Released(released),
+				new Ending.Failed(silent, withoutMessage), new Ending.Released(Requests.request(Requests.newKey())),
+				new Ending.Completed(late, null));
+		for (int call = 0; call < 2; call++) {
+			assertThat(store().settle(endings)).containsExactly(Settlement.SETTLED, Settlement.SETTLED, Settlement.LOST,
+					Settlement.SETTLED, Settlement.SETTLED, Settlement.FORGOTTEN, Settlement.SETTLED);
+			assertUnchanged(zombie.key(), before);
+			assertIsDone(Mutation.COMPLETE, completed);
+			assertIsDone(Mutation.FAIL, failed);
+			assertIsDone(Mutation.RELEASE, released);
+			assertIsDone(Mutation.COMPLETE, late);
+			assertThat(record(silent.key()).failure()).isEqualTo(withoutMessage);
+		}
+		assertThat(one(store()).claim(Requests.request(completed.key()))).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).containsExactly(1));
+		assertThat(one(store()).claim(Requests.request(late.key()))).isInstanceOfSatisfying(Claim.Completed.class,
+				(claim) -> assertThat(claim.result()).isNull());
 	}
 
 	@ParameterizedTest

@@ -18,11 +18,12 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -40,7 +41,7 @@ interface BatchTransactionContract extends TransactionContract {
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.FAILED),
 				batch.known(Known.LIVE), batch.known(batch.completed("a"), "b"), batch.absent(),
 				batch.known(Known.EXPIRED), batch.knownWithOtherContent(Known.FAILED));
-		List<Claim> claims = commit(() -> store().claimAllInTransaction(requests, joined));
+		List<Claim> claims = commit(() -> store().claimInTransaction(requests, joined));
 		assertThat(claims.stream().map(Batch::describe)).containsExactly("attempt 1", "completed with " + first.token(),
 				"attempt 2", "in progress", "mismatch", "attempt 1", "attempt 2", "attempt 2");
 		assertThat(requests.stream().map((request) -> record(request.key()).state())).containsExactly(State.COMPLETED,
@@ -57,7 +58,7 @@ interface BatchTransactionContract extends TransactionContract {
 		ClaimRequest first = batch.completed(null);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(first), batch.known(Known.LIVE),
 				batch.known(batch.completed("a"), "b"), batch.absent());
-		List<Optional<Claim>> claims = commit(() -> store().insertAll(requests));
+		List<Optional<Claim>> claims = commit(() -> store().insert(requests));
 		assertThat(claims.stream().map((claim) -> Batch.describe(claim.orElseThrow()))).containsExactly("attempt 1",
 				"completed with " + first.token(), "in progress", "mismatch", "attempt 1");
 		assertThat(requests.stream().map((request) -> record(request.key()).state())).containsExactly(State.COMPLETED,
@@ -71,12 +72,12 @@ interface BatchTransactionContract extends TransactionContract {
 		Batch batch = new Batch(this);
 		List<ClaimRequest> requests = List.of(batch.absent(), batch.known(known));
 		rollBack(() -> {
-			List<Optional<Claim>> claims = store().insertAll(requests);
+			List<Optional<Claim>> claims = store().insert(requests);
 			assertThat(claims.get(0)).isPresent();
 			assertThat(claims.get(1)).satisfiesAnyOf((claim) -> assertThat(claim).isEmpty(),
 					(claim) -> assertThat(Batch.describe(claim.orElseThrow())).isEqualTo("attempt 2"));
 		});
-		assertThat(commit(() -> store().claimAllInTransaction(requests, false)).stream().map(Batch::describe))
+		assertThat(commit(() -> store().claimInTransaction(requests, false)).stream().map(Batch::describe))
 			.containsExactly("attempt 1", "attempt 2");
 	}
 
@@ -88,9 +89,9 @@ interface BatchTransactionContract extends TransactionContract {
 		ClaimRequest absent = batch.absent();
 		ClaimRequest failed = batch.known(Known.FAILED);
 		IdempotencyRecord before = record(failed.key());
-		rollBack(() -> assertThat(store().claimAllInTransaction(List.of(failed, absent), joined))
+		rollBack(() -> assertThat(store().claimInTransaction(List.of(failed, absent), joined))
 			.allMatch(Requests::isAcquired));
-		assertThat(store().find(absent.key())).isEmpty();
+		assertThat(one(store()).find(absent.key())).isEmpty();
 		assertUnchanged(failed.key(), before);
 	}
 
@@ -99,8 +100,8 @@ interface BatchTransactionContract extends TransactionContract {
 	default void batchInATransactionIsInvisibleToOthersBeforeTheCommit() {
 		ClaimRequest absent = Requests.request(Requests.newKey());
 		commit(() -> {
-			store().claimAllInTransaction(List.of(absent), false);
-			elsewhere(() -> assertThat(store().find(absent.key())).isEmpty());
+			store().claimInTransaction(List.of(absent), false);
+			elsewhere(() -> assertThat(one(store()).find(absent.key())).isEmpty());
 			return null;
 		});
 	}
@@ -109,16 +110,17 @@ interface BatchTransactionContract extends TransactionContract {
 	@Tag("promise-8")
 	default void storedResultsOfABatchAreReplayedAfterTheCommit() {
 		List<ClaimRequest> owners = newRequests(4);
-		List<Completion> completions = List.of(new Completion(owners.get(0), new byte[] { 1 }),
-				new Completion(owners.get(2), new byte[0]), new Completion(owners.get(3), new byte[] { 3, 0 }));
+		List<Ending.Completed> completions = List.of(new Ending.Completed(owners.get(0), new byte[] { 1 }),
+				new Ending.Completed(owners.get(2), new byte[0]),
+				new Ending.Completed(owners.get(3), new byte[] { 3, 0 }));
 		commit(() -> {
-			store().claimAllInTransaction(owners, false);
+			store().claimInTransaction(owners, false);
 			store().storeResults(completions);
 			return null;
 		});
-		assertThat(store().claim(Requests.request(owners.get(1).key()))).isEqualTo(new Claim.Completed(null));
+		assertThat(one(store()).claim(Requests.request(owners.get(1).key()))).isEqualTo(new Claim.Completed(null));
 		assertThat(completions).allSatisfy((completion) -> assertThat(
-				((Claim.Completed) store().claim(Requests.request(completion.claim().key()))).result())
+				((Claim.Completed) one(store()).claim(Requests.request(completion.claim().key()))).result())
 			.isEqualTo(completion.result()));
 	}
 
@@ -127,21 +129,21 @@ interface BatchTransactionContract extends TransactionContract {
 	default void storedResultsOfABatchAreGoneAfterARollback() {
 		List<ClaimRequest> owners = newRequests(2);
 		rollBack(() -> {
-			store().claimAllInTransaction(owners, false);
+			store().claimInTransaction(owners, false);
 			store().storeResults(owners.stream().map(Batch::completion).toList());
 		});
-		assertThat(store().claimAll(owners)).allMatch(Requests::isAcquired);
+		assertThat(store().claim(owners)).allMatch(Requests::isAcquired);
 	}
 
 	@Test
 	default void emptyBatchesInATransactionReturnNothing() {
 		commit(() -> {
-			assertThat(store().claimAllInTransaction(List.of(), false)).isEmpty();
-			assertThat(store().claimAllInTransaction(List.of(), true)).isEmpty();
+			assertThat(store().claimInTransaction(List.of(), false)).isEmpty();
+			assertThat(store().claimInTransaction(List.of(), true)).isEmpty();
 			store().storeResults(List.of());
 			return null;
 		});
-		assertThat(store().noteFailures(List.of(), Requests.FAILURE)).isEmpty();
+		assertThat(noteFailures(List.of())).isEmpty();
 	}
 
 	@Test
@@ -153,11 +155,11 @@ interface BatchTransactionContract extends TransactionContract {
 		commit(() -> {
 			insert(requests.get(1).key());
 			elsewhere(() -> assertThatExceptionOfType(OperationInProgressException.class)
-				.isThrownBy(() -> rollBack(() -> store().claimAllInTransaction(requests, false))));
+				.isThrownBy(() -> rollBack(() -> store().claimInTransaction(requests, false))));
 			elsewhere(() -> commit(() -> {
 				assertThatExceptionOfType(OperationInProgressException.class)
-					.isThrownBy(() -> store().claimAllInTransaction(requests, true));
-				return store().claimAllInTransaction(List.of(other), true);
+					.isThrownBy(() -> store().claimInTransaction(requests, true));
+				return store().claimInTransaction(List.of(other), true);
 			}));
 			return null;
 		});
@@ -181,7 +183,7 @@ interface BatchTransactionContract extends TransactionContract {
 		if (backwards) {
 			Collections.reverse(requests);
 		}
-		Supplier<List<Claim>> claims = () -> store().claimAllInTransaction(requests, false);
+		Supplier<List<Claim>> claims = () -> store().claimInTransaction(requests, false);
 		return commit(claims).stream().filter(Requests::isAcquired).count();
 	}
 
@@ -192,8 +194,8 @@ interface BatchTransactionContract extends TransactionContract {
 		Batch batch = new Batch(this);
 		List<ClaimRequest> claims = List.of(batch.known(Known.LIVE), batch.absent(), batch.known(Known.COMPLETED),
 				batch.known(Known.FAILED), batch.known(Known.EXPIRED));
-		assertThat(store().noteFailures(claims, Requests.FAILURE)).containsExactly(Settlement.LOST, Settlement.SETTLED,
-				Settlement.LOST, Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(noteFailures(claims)).containsExactly(Settlement.LOST, Settlement.SETTLED, Settlement.LOST,
+				Settlement.SETTLED, Settlement.SETTLED);
 		assertThat(claims.stream().map((claim) -> record(claim.key())))
 			.extracting(IdempotencyRecord::state, IdempotencyRecord::attempt)
 			.map(Object::toString)
@@ -207,8 +209,8 @@ interface BatchTransactionContract extends TransactionContract {
 		List<ClaimRequest> claims = newRequests(3);
 		commit(() -> {
 			insert(claims.get(1).key());
-			elsewhere(() -> assertThat(store().noteFailures(claims, Requests.FAILURE))
-				.containsExactly(Settlement.SETTLED, Settlement.LOST, Settlement.SETTLED));
+			elsewhere(() -> assertThat(noteFailures(claims)).containsExactly(Settlement.SETTLED, Settlement.LOST,
+					Settlement.SETTLED));
 			return null;
 		});
 		assertThat(claims.stream().map((claim) -> record(claim.key()).state())).containsExactly(State.FAILED,

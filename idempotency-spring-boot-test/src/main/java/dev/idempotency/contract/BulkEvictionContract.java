@@ -16,6 +16,7 @@ import dev.idempotency.store.IdempotencyRecords.Page;
 import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -84,9 +85,9 @@ interface BulkEvictionContract extends RecordsContract {
 		assertThat(free).isSubsetOf(keys).hasSize(keys.size() - 1);
 		assertThat(evictable(scope(scope), true)).hasSize(keys.size() + 1);
 		assertThat(records().evictAll(List.of(owner.key()), false)).isZero();
-		assertThat(store().renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).renew(owner)).isEqualTo(Settlement.SETTLED);
 		assertThat(records().evictAll(List.of(owner.key()), true)).isOne();
-		assertThat(store().complete(owner, null)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(store()).complete(owner, null)).isEqualTo(Settlement.FORGOTTEN);
 	}
 
 	@Test
@@ -98,7 +99,7 @@ interface BulkEvictionContract extends RecordsContract {
 		assertThat(records().evictAll(List.of(keys.get(0), absent, keys.get(2)), false)).isEqualTo(2);
 		assertThat(evictable(scope(scope), true)).containsExactly(keys.get(1));
 		assertThat(Requests.acquire(store(), Requests.request(keys.get(0)))).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(store().claim(Requests.request(keys.get(1)))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(Requests.request(keys.get(1)))).isInstanceOf(Claim.Completed.class);
 		assertThat(records().evictAll(List.of(), false)).isZero();
 	}
 
@@ -108,8 +109,8 @@ interface BulkEvictionContract extends RecordsContract {
 		List<IdempotencyKey> keys = Stream.generate(() -> RecordsContract.newKey(scope)).limit(7).toList();
 		List<ClaimRequest> owners = keys.stream().map(Requests::request).toList();
 		// All with the same times.
-		store().claimAll(owners);
-		store().failAll(owners, Requests.FAILURE);
+		store().claim(owners);
+		store().settle(Endings.failed(owners, Requests.FAILURE));
 		int deleted = 0;
 		Page page = records().evictable(scope(scope), false, 3, null);
 		while (true) {

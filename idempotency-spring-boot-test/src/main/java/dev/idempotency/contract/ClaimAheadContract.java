@@ -11,12 +11,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -36,7 +37,7 @@ interface ClaimAheadContract extends StoreContract {
 	}
 
 	private CompletionAndClaim complete(ClaimRequest owner, ClaimRequest next) {
-		return store().completeAndClaim(new Completion(owner, RESULT), next);
+		return store().completeAndClaim(new Ending.Completed(owner, RESULT), next);
 	}
 
 	@Test
@@ -45,28 +46,28 @@ interface ClaimAheadContract extends StoreContract {
 		ClaimRequest next = Requests.request(Requests.newKey());
 		assertThat(complete(owner, next))
 			.isEqualTo(new CompletionAndClaim(Settlement.SETTLED, new Claim.Acquired(1, 1)));
-		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
+		assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
 				(completed) -> assertThat(completed.result()).isEqualTo(RESULT));
 		assertThat(record(owner.key()).completedAt()).isNotNull();
 		assertThat(record(next.key()).state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(Duration.between(record(next.key()).createdAt(), record(next.key()).claimedUntil()))
 			.isBetween(Requests.LEASE.minus(precision()), Requests.LEASE.plus(precision()).plusSeconds(1));
-		assertThat(store().complete(next, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(next, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
 	default void claimAheadMayBeReleasedWithoutAnAttempt() {
 		ClaimRequest next = Requests.request(Requests.newKey());
 		complete(owner(), next);
-		assertThat(store().release(next)).isEqualTo(Settlement.SETTLED);
-		assertThat(store().claim(Requests.request(next.key()))).isEqualTo(new Claim.Acquired(2, 1));
+		assertThat(one(store()).release(next)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).claim(Requests.request(next.key()))).isEqualTo(new Claim.Acquired(2, 1));
 	}
 
 	@Test
 	default void claimAheadIsRenewedAndRestoredLikeAnyOther() {
 		ClaimRequest next = Requests.request(Requests.newKey());
 		Claim claim = complete(owner(), next).claim();
-		assertThat(store().renew(next)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).renew(next)).isEqualTo(Settlement.SETTLED);
 		assertThat(store().restore(next, (Claim.Acquired) claim)).isEqualTo(Settlement.SETTLED);
 	}
 
@@ -74,7 +75,7 @@ interface ClaimAheadContract extends StoreContract {
 	@Tag("promise-3")
 	default void claimAheadOfACompletedKeyReturnsItsResult() {
 		ClaimRequest first = owner();
-		store().complete(first, RESULT);
+		one(store()).complete(first, RESULT);
 		CompletionAndClaim answer = complete(owner(), Requests.request(first.key()));
 		assertThat(answer.settlement()).isEqualTo(Settlement.SETTLED);
 		assertThat(answer.claim()).isInstanceOfSatisfying(Claim.Completed.class,
@@ -106,7 +107,7 @@ interface ClaimAheadContract extends StoreContract {
 	default void claimAheadComparesTheFingerprint() {
 		ClaimRequest first = Requests.request(Requests.newKey(), "a", Requests.LEASE, Requests.RETENTION);
 		Requests.acquire(store(), first);
-		store().complete(first, RESULT);
+		one(store()).complete(first, RESULT);
 		ClaimRequest reused = Requests.request(first.key(), "b", Requests.LEASE, Requests.RETENTION);
 		CompletionAndClaim answer = complete(owner(), reused);
 		assertThat(answer).isEqualTo(new CompletionAndClaim(Settlement.SETTLED, new Claim.Mismatch()));
@@ -115,7 +116,7 @@ interface ClaimAheadContract extends StoreContract {
 	@Test
 	default void repeatedCompletionMayClaim() {
 		ClaimRequest owner = owner();
-		store().complete(owner, RESULT);
+		one(store()).complete(owner, RESULT);
 		IdempotencyRecord before = record(owner.key());
 		ClaimRequest next = Requests.request(Requests.newKey());
 		assertThat(complete(owner, next))
@@ -142,7 +143,7 @@ interface ClaimAheadContract extends StoreContract {
 		ClaimRequest forgotten = Requests.request(Requests.newKey());
 		assertThat(complete(forgotten, Requests.request(Requests.newKey())).settlement())
 			.isEqualTo(Settlement.FORGOTTEN);
-		assertThat(store().find(forgotten.key())).isEmpty();
+		assertThat(one(store()).find(forgotten.key())).isEmpty();
 	}
 
 }

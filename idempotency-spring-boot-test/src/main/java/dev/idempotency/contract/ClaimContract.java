@@ -10,6 +10,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -29,8 +30,8 @@ interface ClaimContract extends StoreContract {
 	@Tag("promise-2")
 	default void liveClaimReturnsItsRemainingLease() {
 		IdempotencyKey key = Requests.newKey();
-		store().claim(Requests.request(key));
-		assertThat(store().claim(Requests.request(key))).isInstanceOfSatisfying(Claim.InProgress.class,
+		one(store()).claim(Requests.request(key));
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOfSatisfying(Claim.InProgress.class,
 				(claim) -> assertThat(claim.retryAfter()).isBetween(Requests.LEASE.dividedBy(2),
 						Requests.LEASE.plus(precision())));
 	}
@@ -39,9 +40,9 @@ interface ClaimContract extends StoreContract {
 	@Tag("promise-2")
 	default void liveClaimStaysWhenAnotherOwnerClaimsTheKey() {
 		IdempotencyKey key = Requests.newKey();
-		store().claim(Requests.request(key));
+		one(store()).claim(Requests.request(key));
 		IdempotencyRecord before = record(key);
-		store().claim(Requests.request(key));
+		one(store()).claim(Requests.request(key));
 		assertUnchanged(key, before);
 	}
 
@@ -51,11 +52,11 @@ interface ClaimContract extends StoreContract {
 	default void claimIsTakenOverWhenItsLeaseHasExpiredAndNotBefore() {
 		IdempotencyKey key = Requests.newKey();
 		long asked = System.nanoTime();
-		store().claim(Requests.request(key, lease()));
+		one(store()).claim(Requests.request(key, lease()));
 		await().atMost(lease().plusSeconds(10))
 			.pollDelay(Duration.ZERO)
 			.pollInterval(Duration.ofMillis(1))
-			.until(() -> store().claim(Requests.request(key)), Requests::isAcquired);
+			.until(() -> one(store()).claim(Requests.request(key)), Requests::isAcquired);
 		assertThat(Duration.ofNanos(System.nanoTime() - asked)).isGreaterThanOrEqualTo(lease().minus(precision()));
 	}
 
@@ -76,7 +77,7 @@ interface ClaimContract extends StoreContract {
 	default void completedKeyReturnsItsResult() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Known.COMPLETED.reach(this, key);
-		assertThat(store().claim(Requests.request(key))).isInstanceOfSatisfying(Claim.Completed.class,
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOfSatisfying(Claim.Completed.class,
 				(claim) -> assertThat(claim.result()).asString().isEqualTo(owner.token().toString()));
 	}
 
@@ -86,7 +87,7 @@ interface ClaimContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		Known.COMPLETED.reach(this, key);
 		IdempotencyRecord before = record(key);
-		store().claim(Requests.request(key));
+		one(store()).claim(Requests.request(key));
 		assertUnchanged(key, before);
 	}
 

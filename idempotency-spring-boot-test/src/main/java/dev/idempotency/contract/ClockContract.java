@@ -12,6 +12,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -54,8 +55,8 @@ interface ClockContract extends StoreContract {
 	default void liveClaimIsNotTakenOverByAProcessWhoseClockIsAhead() {
 		IdempotencyStore other = ahead();
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		assertThat(other.claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
-		assertThat(store().renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(other).claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).renew(owner)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
@@ -64,9 +65,9 @@ interface ClockContract extends StoreContract {
 		IdempotencyStore other = behind();
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		Requests.acquire(other, owner);
-		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
-		assertThat(other.renew(owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(other).renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
@@ -88,7 +89,7 @@ interface ClockContract extends StoreContract {
 		await().atMost(lease().plusSeconds(10))
 			.pollDelay(Duration.ZERO)
 			.pollInterval(POLL)
-			.until(() -> by.claim(Requests.request(key)), Requests::isAcquired);
+			.until(() -> one(by).claim(Requests.request(key)), Requests::isAcquired);
 		assertThat(Duration.ofNanos(System.nanoTime() - asked)).isGreaterThanOrEqualTo(lease().minus(precision()));
 	}
 

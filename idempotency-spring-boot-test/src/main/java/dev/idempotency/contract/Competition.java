@@ -22,6 +22,8 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * Threads that claim a few keys and settle or renew them at random: at once, or later
  * when another thread may own them.
@@ -103,7 +105,7 @@ final class Competition {
 		ClaimRequest request = Requests.request(key, this.lease);
 		Owned completed = this.history.completed().get(key);
 		long asked = System.nanoTime();
-		Claim claim = Crowd.answer(() -> this.store.claim(request));
+		Claim claim = Crowd.answer(() -> one(this.store).claim(request));
 		long answered = System.nanoTime();
 		this.history.answered(key, claim, completed);
 		if (claim instanceof Claim.Acquired acquired) {
@@ -121,7 +123,7 @@ final class Competition {
 
 	private void claim(IdempotencyKey key) {
 		Owned completed = this.history.completed().get(key);
-		this.history.answered(key, this.store.claim(Requests.request(key)), completed);
+		this.history.answered(key, one(this.store).claim(Requests.request(key)), completed);
 	}
 
 	// Half of them at the instant at which others may take over.
@@ -147,7 +149,7 @@ final class Competition {
 		long asked = System.nanoTime();
 		owner.asks(mutation, asked);
 		Settlement settlement = Crowd.answer(() -> (mutation == Mutation.COMPLETE)
-				? this.store.complete(owner.request(), ByteBuffer.allocate(4).putInt(owner.fence()).array())
+				? one(this.store).complete(owner.request(), ByteBuffer.allocate(4).putInt(owner.fence()).array())
 				: mutation.apply(this.store, owner.request()));
 		this.history.settled(owner, mutation, settlement, asked, System.nanoTime());
 	}

@@ -10,6 +10,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -50,7 +51,7 @@ interface CompetitionContract extends StoreContract {
 	}
 
 	private void assertOneAcquires(IdempotencyKey key) throws Exception {
-		List<Claim> claims = Crowd.of(() -> store().claim(Requests.request(key)));
+		List<Claim> claims = Crowd.of(() -> one(store()).claim(Requests.request(key)));
 		assertThat(claims).filteredOn(Requests::isAcquired).hasSize(1);
 		assertThat(claims).filteredOn(Claim.InProgress.class::isInstance).hasSize(Crowd.SIZE - 1);
 	}

@@ -13,6 +13,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -53,7 +54,7 @@ interface FencingContract extends StoreContract {
 		IdempotencyRecord before = record(owner.key());
 		assertThat(mutation.apply(store(), by)).isEqualTo(Settlement.LOST);
 		assertUnchanged(owner.key(), before);
-		if (store().claim(Requests.request(owner.key())) instanceof Claim.Completed completed) {
+		if (one(store()).claim(Requests.request(owner.key())) instanceof Claim.Completed completed) {
 			assertThat(completed.result()).asString().isEqualTo(owner.token().toString());
 		}
 	}
@@ -63,7 +64,7 @@ interface FencingContract extends StoreContract {
 	default void mutationOfAnAbsentKeyLeavesNoRecord(Mutation mutation) {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(mutation.apply(store(), Requests.request(key))).isEqualTo(Settlement.FORGOTTEN);
-		assertThat(store().find(key)).isEqualTo(Optional.empty());
+		assertThat(one(store()).find(key)).isEqualTo(Optional.empty());
 	}
 
 }

@@ -15,6 +15,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
@@ -30,7 +31,7 @@ interface FindContract extends StoreContract {
 
 	@Test
 	default void absentKeyHasNoRecord() {
-		assertThat(store().find(Requests.newKey())).isEmpty();
+		assertThat(one(store()).find(Requests.newKey())).isEmpty();
 	}
 
 	@ParameterizedTest
@@ -74,7 +75,7 @@ interface FindContract extends StoreContract {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		Duration pause = precision().plusMillis(20);
 		letPass(pause);
-		store().complete(owner, null);
+		one(store()).complete(owner, null);
 		ClaimRequest later = Known.LIVE.reach(this, Requests.newKey());
 		assertThat(record(owner.key()).completedAt()).isBetween(record(owner.key()).createdAt().plus(pause),
 				record(later.key()).createdAt());

@@ -14,6 +14,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -83,7 +84,7 @@ interface FingerprintContract extends StoreContract {
 	default void fingerprintsOfDifferentVersionsAreNotCompared(Known known) {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
-		assertThat(store().claim(new ClaimRequest(key, UUID.randomUUID(), Fingerprint.of(7, new byte[] { 1 }),
+		assertThat(one(store()).claim(new ClaimRequest(key, UUID.randomUUID(), Fingerprint.of(7, new byte[] { 1 }),
 				Requests.LEASE, Requests.RETENTION)))
 			.isInstanceOf((known == Known.LIVE) ? Claim.InProgress.class : Claim.Completed.class);
 	}
@@ -92,14 +93,14 @@ interface FingerprintContract extends StoreContract {
 	default void completedKeyMayStandForOtherContentAfterItsRetention() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, "a", lease(), retention());
-		store().claim(owner);
-		store().complete(owner, null);
+		one(store()).claim(owner);
+		one(store()).complete(owner, null);
 		letPass(retention());
 		assertThat(claim(key, "b")).isInstanceOf(Claim.Acquired.class);
 	}
 
 	private Claim claim(IdempotencyKey key, @Nullable String content) {
-		return store().claim(Requests.request(key, content, Requests.LEASE, Requests.RETENTION));
+		return one(store()).claim(Requests.request(key, content, Requests.LEASE, Requests.RETENTION));
 	}
 
 }

@@ -14,6 +14,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.IdempotencyRecord.State;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -29,7 +30,7 @@ interface InsertContract extends TransactionContract {
 		assertThat(commit(() -> insert(key))).hasValueSatisfying((claim) -> assertThat(claim.attempt()).isOne());
 		assertThat(record(key).state()).isEqualTo(State.COMPLETED);
 		assertThat(record(key).completedAt()).isCloseTo(record(key).createdAt(), FindContract.CLOSE);
-		assertThat(store().claim(Requests.request(key))).isEqualTo(new Claim.Completed(null));
+		assertThat(one(store()).claim(Requests.request(key))).isEqualTo(new Claim.Completed(null));
 	}
 
 	@Test
@@ -38,7 +39,7 @@ interface InsertContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> {
 			insert(key);
-			elsewhere(() -> assertThat(store().find(key)).isEmpty());
+			elsewhere(() -> assertThat(one(store()).find(key)).isEmpty());
 			return null;
 		});
 	}
@@ -48,7 +49,7 @@ interface InsertContract extends TransactionContract {
 	default void insertedRecordDoesNotExistAfterARollback() {
 		IdempotencyKey key = Requests.newKey();
 		rollBack(() -> insert(key));
-		assertThat(store().find(key)).isEmpty();
+		assertThat(one(store()).find(key)).isEmpty();
 		assertThat(commit(() -> insert(key))).isPresent();
 	}
 

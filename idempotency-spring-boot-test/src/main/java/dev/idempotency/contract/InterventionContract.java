@@ -15,6 +15,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -27,7 +28,7 @@ interface InterventionContract extends RecordsContract {
 	}
 
 	private void assertAnswer(ClaimRequest zombie, Settlement answer) {
-		IdempotencyRecord before = store().find(zombie.key()).orElse(null);
+		IdempotencyRecord before = one(store()).find(zombie.key()).orElse(null);
 		for (Mutation mutation : Mutation.values()) {
 			assertThat(mutation.apply(store(), zombie)).as(mutation.name()).isEqualTo(answer);
 		}
@@ -59,7 +60,7 @@ interface InterventionContract extends RecordsContract {
 		int fence = record(owner.key()).fence();
 		records().release(owner.key(), true);
 		assertThat(Requests.acquire(store(), owner).fence()).isGreaterThan(fence);
-		assertThat(store().complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
@@ -77,7 +78,7 @@ interface InterventionContract extends RecordsContract {
 		IdempotencyKey key = Requests.newKey();
 		Known.LIVE.reach(this, key, "a");
 		records().release(key, true);
-		assertThat(store().claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
+		assertThat(one(store()).claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
 			.isInstanceOf(Claim.Acquired.class);
 	}
 
@@ -89,7 +90,7 @@ interface InterventionContract extends RecordsContract {
 		assertThat(records().release(owner.key(), false)).isEqualTo(Change.ALIVE);
 		assertThat(records().evict(owner.key(), false)).isEqualTo(Change.ALIVE);
 		assertUnchanged(owner.key(), before);
-		assertThat(store().complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@ParameterizedTest
@@ -98,7 +99,7 @@ interface InterventionContract extends RecordsContract {
 	default void completedKeyIsNotReleased(boolean force) {
 		ClaimRequest owner = Known.COMPLETED.reach(this, Requests.newKey());
 		assertThat(records().release(owner.key(), force)).isEqualTo(Change.COMPLETED);
-		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
@@ -106,7 +107,7 @@ interface InterventionContract extends RecordsContract {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(records().release(key, true)).isEqualTo(Change.ABSENT);
 		assertThat(records().evict(key, true)).isEqualTo(Change.ABSENT);
-		assertThat(store().find(key)).isEmpty();
+		assertThat(one(store()).find(key)).isEmpty();
 	}
 
 	@ParameterizedTest
@@ -116,9 +117,9 @@ interface InterventionContract extends RecordsContract {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest zombie = known.reach(this, key, "a");
 		assertThat(records().evict(key, known == Known.LIVE)).isEqualTo(Change.DONE);
-		assertThat(store().find(key)).isEmpty();
+		assertThat(one(store()).find(key)).isEmpty();
 		assertAnswer(zombie, Settlement.FORGOTTEN);
-		assertThat(store().find(key)).isEmpty();
+		assertThat(one(store()).find(key)).isEmpty();
 		Claim.Acquired claim = Requests.acquire(store(),
 				Requests.request(key, "b", Requests.LEASE, Requests.RETENTION));
 		assertThat(claim).isEqualTo(new Claim.Acquired(1, 1));
@@ -130,7 +131,7 @@ interface InterventionContract extends RecordsContract {
 	default void resultOfACompletedKeyIsReturned() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		assertThat(records().result(owner.key())).isEmpty();
-		store().complete(owner, new byte[] { 1, 0, -1 });
+		one(store()).complete(owner, new byte[] { 1, 0, -1 });
 		assertThat(records().result(owner.key())).hasValueSatisfying((it) -> assertThat(it).containsExactly(1, 0, -1));
 		assertThat(records().result(Requests.newKey())).isEmpty();
 	}

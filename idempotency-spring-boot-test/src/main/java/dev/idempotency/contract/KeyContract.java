@@ -12,6 +12,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -57,29 +58,29 @@ interface KeyContract extends StoreContract {
 		IdempotencyKey key = IdempotencyKey.of("contract" + text, text + UUID.randomUUID());
 		Known.COMPLETED.reach(this, key);
 		assertThat(record(key).key()).isEqualTo(key);
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
 	default void specialCharactersOfAFailureAreStored() {
 		Failure failure = new Failure("com.example.Zo\u00EB$1", "\uD83D\uDE80 'no' \"route\"\n\t\\ \u202E");
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		store().fail(owner, failure);
+		one(store()).fail(owner, failure);
 		assertThat(record(owner.key()).failure()).isEqualTo(failure);
 	}
 
 	@Test
 	default void failureWithoutMessageIsStored() {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		store().fail(owner, new Failure("com.example.Silent", null));
+		one(store()).fail(owner, new Failure("com.example.Silent", null));
 		assertThat(record(owner.key()).failure()).isEqualTo(new Failure("com.example.Silent", null));
 	}
 
 	private void assertAreTwo(IdempotencyKey first, IdempotencyKey second) {
 		Known.COMPLETED.reach(this, first);
-		assertThat(store().find(second)).isEmpty();
+		assertThat(one(store()).find(second)).isEmpty();
 		assertThat(Requests.acquire(store(), Requests.request(second)).attempt()).isOne();
-		assertThat(store().claim(Requests.request(first))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(Requests.request(first))).isInstanceOf(Claim.Completed.class);
 	}
 
 }

@@ -10,6 +10,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords.Page;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -45,7 +46,7 @@ interface ListContract extends RecordsContract {
 		String scope = RecordsContract.newScope();
 		ClaimRequest owner = Known.EXPIRED.reach(this, RecordsContract.newKey(scope));
 		assertThat(stuck(scope)).hasSize(1);
-		store().renew(new ClaimRequest(owner.key(), owner.token(), null, Requests.LEASE, Requests.RETENTION));
+		one(store()).renew(new ClaimRequest(owner.key(), owner.token(), null, Requests.LEASE, Requests.RETENTION));
 		assertThat(stuck(scope)).isEmpty();
 	}
 
@@ -86,8 +87,8 @@ interface ListContract extends RecordsContract {
 		List<IdempotencyKey> keys = Stream.generate(() -> RecordsContract.newKey(scope)).limit(5).toList();
 		List<ClaimRequest> owners = keys.stream().map(Requests::request).toList();
 		// All with the same times.
-		store().claimAll(owners);
-		store().failAll(owners, Requests.FAILURE);
+		store().claim(owners);
+		store().settle(Endings.failed(owners, Requests.FAILURE));
 		if (records().failed(2, null).next() != null) {
 			assertThat(all((after) -> records().failed(2, after)).stream()
 				.map(IdempotencyRecord::key)

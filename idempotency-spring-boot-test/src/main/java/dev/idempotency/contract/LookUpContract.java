@@ -14,6 +14,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -25,7 +26,7 @@ interface LookUpContract extends StoreContract {
 	default void absentKeyWouldBeAcquired() {
 		IdempotencyKey key = Requests.newKey();
 		assertThat(lookUp(key, null)).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(store().find(key)).isEmpty();
+		assertThat(one(store()).find(key)).isEmpty();
 	}
 
 	@ParameterizedTest
@@ -42,7 +43,7 @@ interface LookUpContract extends StoreContract {
 	default void keyAfterItsRetentionWouldBeAcquired() {
 		ClaimRequest owner = Requests.request(Requests.newKey(), lease(), retention());
 		Requests.acquire(store(), owner);
-		store().complete(owner, null);
+		one(store()).complete(owner, null);
 		letPass(retention());
 		Claim answer = lookUp(owner.key(), null);
 		assertThat(answer).isEqualTo(Requests.acquire(store(), Requests.request(owner.key())));
@@ -52,19 +53,19 @@ interface LookUpContract extends StoreContract {
 	default void recordsOfSeveralKeysAreFoundTogether() {
 		ClaimRequest completed = Requests.request(Requests.newKey());
 		Requests.acquire(store(), completed);
-		store().complete(completed, new byte[] { 1 });
+		one(store()).complete(completed, new byte[] { 1 });
 		ClaimRequest failed = Requests.request(Requests.newKey());
 		Requests.acquire(store(), failed);
-		store().fail(failed, new Failure("type", "message"));
+		one(store()).fail(failed, new Failure("type", "message"));
 		IdempotencyKey absent = Requests.newKey();
-		assertThat(store().findAll(List.of(completed.key(), absent, failed.key(), completed.key())))
+		assertThat(store().find(List.of(completed.key(), absent, failed.key(), completed.key())))
 			.containsOnlyKeys(completed.key(), failed.key())
 			// A store may compute the end of the retention from the time that is left.
-			.allSatisfy((key, record) -> assertThat(store().find(key)).get()
+			.allSatisfy((key, record) -> assertThat(one(store()).find(key)).get()
 				.usingRecursiveComparison()
 				.ignoringFields("expiresAt")
 				.isEqualTo(record));
-		assertThat(store().findAll(List.of())).isEmpty();
+		assertThat(store().find(List.of())).isEmpty();
 	}
 
 	@Test
@@ -72,7 +73,7 @@ interface LookUpContract extends StoreContract {
 	default void completedKeyHasItsResult() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		Requests.acquire(store(), owner);
-		store().complete(owner, new byte[] { 1, 2 });
+		one(store()).complete(owner, new byte[] { 1, 2 });
 		assertThat(lookUp(owner.key(), null)).isInstanceOfSatisfying(Claim.Completed.class,
 				(completed) -> assertThat(completed.result()).containsExactly(1, 2));
 	}

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.provider.Arguments;
 
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.StoredRecord;
 import dev.idempotency.store.Transition;
@@ -23,31 +23,23 @@ enum Mutation {
 	COMPLETE, FAIL, RELEASE, RENEW;
 
 	Settlement apply(IdempotencyStore store, ClaimRequest claim) {
-		return switch (this) {
-			case COMPLETE -> store.complete(claim, claim.token().toString().getBytes());
-			case FAIL -> store.fail(claim, Requests.FAILURE);
-			case RELEASE -> store.release(claim);
-			case RENEW -> store.renew(claim);
-		};
+		return applyAll(store, List.of(claim)).get(0);
 	}
 
 	Transition<Settlement> transition(@Nullable StoredRecord record, ClaimRequest claim, Instant now) {
-		return switch (this) {
-			case COMPLETE -> Transition.complete(record, claim, claim.token().toString().getBytes(), now);
-			case FAIL -> Transition.fail(record, claim, Requests.FAILURE);
-			case RELEASE -> Transition.release(record, claim);
-			case RENEW -> Transition.renew(record, claim, now);
-		};
+		return (this == RENEW) ? Transition.renew(record, claim, now) : Transition.settle(record, ending(claim), now);
 	}
 
 	List<Settlement> applyAll(IdempotencyStore store, List<ClaimRequest> claims) {
+		return (this == RENEW) ? store.renew(claims) : store.settle(claims.stream().map(this::ending).toList());
+	}
+
+	Ending ending(ClaimRequest claim) {
 		return switch (this) {
-			case COMPLETE -> store.completeAll(claims.stream()
-				.map((claim) -> new Completion(claim, claim.token().toString().getBytes()))
-				.toList());
-			case FAIL -> store.failAll(claims, Requests.FAILURE);
-			case RELEASE -> store.releaseAll(claims);
-			case RENEW -> store.renewAll(claims);
+			case COMPLETE -> new Ending.Completed(claim, claim.token().toString().getBytes());
+			case FAIL -> new Ending.Failed(claim, Requests.FAILURE);
+			case RELEASE -> new Ending.Released(claim);
+			case RENEW -> throw new IllegalStateException("A renewal does not end a claim");
 		};
 	}
 

@@ -11,10 +11,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -71,7 +73,7 @@ interface NotedFailureContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest zombie = Known.EXPIRED.reach(this, key);
 		assertThat(note(key)).isEqualTo(Settlement.SETTLED);
-		assertThat(store().complete(zombie, null)).isEqualTo(Settlement.LOST);
+		assertThat(one(store()).complete(zombie, null)).isEqualTo(Settlement.LOST);
 	}
 
 	@Test
@@ -95,20 +97,20 @@ interface NotedFailureContract extends TransactionContract {
 		ClaimRequest retried = Requests.request(Requests.newKey());
 		note(retried.key());
 		commit(() -> {
-			store().insert(inserted);
-			store().insertAll(List.of(batched));
-			return store().claimAllInTransaction(List.of(retried), false).get(0);
+			one(store()).insert(inserted);
+			store().insert(List.of(batched));
+			return store().claimInTransaction(List.of(retried), false).get(0);
 		});
 		List<ClaimRequest> own = List.of(inserted, batched, retried);
-		store().undoAll(own, List.of());
-		store().undoAll(own, List.of());
+		store().settleAfterTransaction(Endings.released(own), List.of());
+		store().settleAfterTransaction(Endings.released(own), List.of());
 		assertThat(own).allSatisfy((claim) -> {
 			assertThat(record(claim.key()).state()).isEqualTo(State.FAILED);
 			assertThat(record(claim.key()).completedAt()).isNull();
 			assertThat(record(claim.key()).failure()).isNull();
 		});
 		assertThat(own).extracting((claim) -> record(claim.key()).attempt()).containsExactly(0, 0, 1);
-		assertThat(store().noteFailures(own, Requests.FAILURE)).containsOnly(Settlement.SETTLED);
+		assertThat(noteFailures(own)).containsOnly(Settlement.SETTLED);
 		assertThat(own).extracting((claim) -> record(claim.key()).attempt()).containsExactly(1, 1, 2);
 	}
 
@@ -116,9 +118,30 @@ interface NotedFailureContract extends TransactionContract {
 	@Tag("promise-3")
 	default void completionOfAnotherOwnerIsNotUndone() {
 		ClaimRequest other = Requests.request(Requests.newKey());
-		commit(() -> store().insert(other));
+		commit(() -> one(store()).insert(other));
 		IdempotencyRecord before = record(other.key());
-		store().undoAll(List.of(Requests.request(other.key()), Requests.request(Requests.newKey())), List.of());
+		store().settleAfterTransaction(
+				Endings.released(List.of(Requests.request(other.key()), Requests.request(Requests.newKey()))),
+				List.of());
+		assertUnchanged(other.key(), before);
+	}
+
+	@Test
+	@Tag("promise-5")
+	default void failuresAreNotedAndCompletionsUndoneInOneCall() {
+		ClaimRequest failed = Requests.request(Requests.newKey());
+		ClaimRequest undone = Requests.request(Requests.newKey());
+		ClaimRequest other = Requests.request(Requests.newKey());
+		commit(() -> one(store()).insert(undone));
+		commit(() -> one(store()).insert(other));
+		IdempotencyRecord before = record(other.key());
+		List<Ending> endings = List.of(new Ending.Failed(failed, Requests.FAILURE), new Ending.Released(undone),
+				new Ending.Failed(Requests.request(other.key()), Requests.FAILURE));
+		assertThat(store().settleAfterTransaction(endings, List.of())).containsExactly(Settlement.SETTLED,
+				Settlement.SETTLED, Settlement.LOST);
+		assertThat(record(failed.key()).failure()).isEqualTo(Requests.FAILURE);
+		assertThat(record(undone.key()).state()).isEqualTo(State.FAILED);
+		assertThat(record(undone.key()).failure()).isNull();
 		assertUnchanged(other.key(), before);
 	}
 
@@ -127,9 +150,9 @@ interface NotedFailureContract extends TransactionContract {
 	@Tag("promise-3")
 	default void failureIsNotNotedForTheCompletionOfTheSameRequest() {
 		ClaimRequest own = Requests.request(Requests.newKey());
-		commit(() -> store().insert(own));
+		commit(() -> one(store()).insert(own));
 		IdempotencyRecord before = record(own.key());
-		assertThat(store().noteFailures(List.of(own), Requests.FAILURE)).containsExactly(Settlement.LOST);
+		assertThat(noteFailures(List.of(own))).containsExactly(Settlement.LOST);
 		assertUnchanged(own.key(), before);
 	}
 
@@ -139,13 +162,13 @@ interface NotedFailureContract extends TransactionContract {
 	default void repeatedClaimInATransactionKeepsItsFenceAndItsAttempt(boolean joined) {
 		ClaimRequest own = Requests.request(Requests.newKey());
 		note(own.key());
-		Claim claim = commit(() -> store().claimAllInTransaction(List.of(own), joined).get(0));
-		assertThat(commit(() -> store().claimAllInTransaction(List.of(own), joined).get(0))).isEqualTo(claim);
-		assertThat(commit(() -> store().claimAllInTransaction(List.of(own), joined))).containsExactly(claim);
+		Claim claim = commit(() -> store().claimInTransaction(List.of(own), joined).get(0));
+		assertThat(commit(() -> store().claimInTransaction(List.of(own), joined).get(0))).isEqualTo(claim);
+		assertThat(commit(() -> store().claimInTransaction(List.of(own), joined))).containsExactly(claim);
 	}
 
 	private Settlement note(IdempotencyKey key) {
-		return store().noteFailures(List.of(Requests.request(key)), Requests.FAILURE).get(0);
+		return noteFailures(List.of(Requests.request(key))).get(0);
 	}
 
 }

@@ -34,7 +34,7 @@ interface OffsetContract extends TransactionContract {
 	}
 
 	private long raise(OffsetMark mark) {
-		return commit(() -> marks().raise(mark, false));
+		return commit(() -> marks().raise(List.of(mark), false).get(0));
 	}
 
 	@Test
@@ -54,11 +54,11 @@ interface OffsetContract extends TransactionContract {
 	@Tag("promise-5")
 	default void markIsThatOfTheLastCommittedTransaction() {
 		String topic = Requests.newKey().value();
-		rollBack(() -> assertThat(marks().raise(mark(topic, 5), false)).isEqualTo(OffsetMarks.NONE));
+		rollBack(() -> assertThat(marks().raise(List.of(mark(topic, 5)), false).get(0)).isEqualTo(OffsetMarks.NONE));
 		assertThat(marks().find(mark(topic, 0))).isEmpty();
 		raise(mark(topic, 3));
 		rollBack(() -> {
-			marks().raise(mark(topic, 5), false);
+			marks().raise(List.of(mark(topic, 5)), false).get(0);
 			elsewhere(() -> assertThat(marks().find(mark(topic, 0))).hasValue(3));
 		});
 		assertThat(raise(mark(topic, 4))).isEqualTo(3);
@@ -85,12 +85,12 @@ interface OffsetContract extends TransactionContract {
 		List<OffsetMark> all = IntStream.range(0, 20)
 			.mapToObj((partition) -> new OffsetMark("scope", topic, new UUID(1, 2), partition, 10 + partition))
 			.toList();
-		List<Long> previous = commit(() -> marks().raiseAll(all, false));
+		List<Long> previous = commit(() -> marks().raise(all, false));
 		assertThat(previous).hasSize(20);
 		assertThat(previous.get(3)).isEqualTo(4);
 		assertThat(previous.get(4)).isEqualTo(OffsetMarks.NONE);
-		assertThat(commit(() -> marks().raiseAll(all, false))).isEqualTo(all.stream().map(OffsetMark::offset).toList());
-		assertThat(marks().raiseAll(List.of(), false)).isEmpty();
+		assertThat(commit(() -> marks().raise(all, false))).isEqualTo(all.stream().map(OffsetMark::offset).toList());
+		assertThat(marks().raise(List.of(), false)).isEmpty();
 	}
 
 	@Test
@@ -100,7 +100,7 @@ interface OffsetContract extends TransactionContract {
 		raise(mark(topic, 1));
 		List<CompletableFuture<Long>> second = new ArrayList<>();
 		commit(() -> {
-			marks().raise(mark(topic, 2), false);
+			marks().raise(List.of(mark(topic, 2)), false).get(0);
 			second.add(CompletableFuture.supplyAsync(() -> raiseOrInProgress(mark(topic, 2))));
 			return null;
 		});
@@ -114,11 +114,11 @@ interface OffsetContract extends TransactionContract {
 		String topic = Requests.newKey().value();
 		raise(mark(topic, 1));
 		rollBack(() -> {
-			marks().raise(mark(topic, 2), false);
+			marks().raise(List.of(mark(topic, 2)), false).get(0);
 			CompletableFuture<Long> second = CompletableFuture.supplyAsync(() -> raiseOrInProgress(mark(topic, 2)));
 			CompletableFuture<Long> joined = CompletableFuture.supplyAsync(() -> commit(() -> {
 				try {
-					return marks().raise(mark(topic, 2), true);
+					return marks().raise(List.of(mark(topic, 2)), true).get(0);
 				}
 				catch (OperationInProgressException ex) {
 					return Long.MIN_VALUE;
@@ -165,14 +165,14 @@ interface OffsetContract extends TransactionContract {
 		String topic = Requests.newKey().value();
 		OffsetMark first = new OffsetMark("scope", topic, new UUID(1, 2), 3, 5, UUID.randomUUID());
 		raise(first);
-		store().undoAll(List.of(), List.of(first));
+		store().settleAfterTransaction(Endings.released(List.of()), List.of(first));
 		assertThat(raise(first)).isEqualTo(OffsetMarks.NONE);
 		OffsetMark second = new OffsetMark("scope", topic, new UUID(1, 2), 3, 7, UUID.randomUUID());
 		raise(second);
-		store().undoAll(List.of(), List.of(first, mark(topic, 7)));
+		store().settleAfterTransaction(Endings.released(List.of()), List.of(first, mark(topic, 7)));
 		assertThat(marks().find(first)).hasValue(7);
-		store().undoAll(List.of(), List.of(second));
-		store().undoAll(List.of(), List.of(second));
+		store().settleAfterTransaction(Endings.released(List.of()), List.of(second));
+		store().settleAfterTransaction(Endings.released(List.of()), List.of(second));
 		assertThat(marks().find(first)).hasValue(5);
 	}
 

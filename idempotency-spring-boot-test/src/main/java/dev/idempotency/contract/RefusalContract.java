@@ -1,6 +1,5 @@
 package dev.idempotency.contract;
 
-import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -12,9 +11,9 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
@@ -42,15 +41,13 @@ interface RefusalContract extends StoreContract {
 		IdempotencyRecord before = record(owned.key());
 		ClaimRequest absent = Requests.request(Requests.newKey());
 		Stream
-			.<ThrowingCallable>of(() -> refused.claim(absent), () -> refused.claimAll(List.of(absent)),
-					() -> refused.restore(absent, acquired), () -> refused.complete(owned, null),
-					() -> refused.completeAll(List.of(new Completion(owned, null))),
-					() -> refused.fail(owned, Requests.FAILURE), () -> refused.release(owned),
-					() -> refused.renew(owned), () -> refused.renewAll(List.of(owned)))
+			.<ThrowingCallable>of(() -> one(refused).claim(absent), () -> refused.restore(absent, acquired),
+					() -> one(refused).complete(owned, null), () -> one(refused).fail(owned, Requests.FAILURE),
+					() -> one(refused).release(owned), () -> one(refused).renew(owned))
 			.forEach((call) -> assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(call));
-		assertThat(store().find(absent.key())).isEmpty();
+		assertThat(one(store()).find(absent.key())).isEmpty();
 		assertUnchanged(owned.key(), before);
-		assertThat(store().complete(owned, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owned, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 }

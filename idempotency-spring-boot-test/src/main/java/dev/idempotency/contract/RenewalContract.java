@@ -14,6 +14,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -27,7 +28,7 @@ interface RenewalContract extends StoreContract {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
 		Instant before = record(owner.key()).claimedUntil();
 		letPass(lease());
-		store().renew(owner);
+		one(store()).renew(owner);
 		assertThat(record(owner.key()).claimedUntil()).isAfterOrEqualTo(before.plus(lease()));
 	}
 
@@ -37,8 +38,8 @@ interface RenewalContract extends StoreContract {
 	default void expiredClaimIsAliveAfterItsRenewal() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Known.EXPIRED.reach(this, key);
-		store().renew(withLongLease(owner));
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+		one(store()).renew(withLongLease(owner));
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
@@ -46,17 +47,17 @@ interface RenewalContract extends StoreContract {
 	default void renewedClaimExpires() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, lease());
-		store().claim(owner);
-		store().renew(owner);
+		one(store()).claim(owner);
+		one(store()).renew(owner);
 		letExpire(owner);
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
 	}
 
 	@Test
 	default void renewalCountsNoAttemptAndChangesNoFence() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		Claim.Acquired claim = Requests.acquire(store(), owner);
-		store().renew(owner);
+		one(store()).renew(owner);
 		assertThat(record(owner.key())).satisfies((record) -> {
 			assertThat(record.attempt()).isEqualTo(claim.attempt());
 			assertThat(record.fence()).isEqualTo(claim.fence());
@@ -70,7 +71,7 @@ interface RenewalContract extends StoreContract {
 		ClaimRequest runOut = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest completed = Known.COMPLETED.reach(this, Requests.newKey());
 		ClaimRequest foreign = Requests.request(Known.LIVE.reach(this, Requests.newKey()).key());
-		assertThat(store().renewAll(List.of(absent, live, completed, foreign, runOut))).containsExactly(
+		assertThat(store().renew(List.of(absent, live, completed, foreign, runOut))).containsExactly(
 				Settlement.FORGOTTEN, Settlement.SETTLED, Settlement.LOST, Settlement.LOST, Settlement.SETTLED);
 	}
 
@@ -80,15 +81,15 @@ interface RenewalContract extends StoreContract {
 		ClaimRequest first = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest second = Known.EXPIRED.reach(this, Requests.newKey());
 		ClaimRequest lost = Requests.request(Requests.newKey());
-		store().renewAll(List.of(withLongLease(first), lost, withLongLease(second)));
-		assertThat(store().claim(Requests.request(first.key()))).isInstanceOf(Claim.InProgress.class);
-		assertThat(store().claim(Requests.request(second.key()))).isInstanceOf(Claim.InProgress.class);
-		assertThat(store().find(lost.key())).isEmpty();
+		store().renew(List.of(withLongLease(first), lost, withLongLease(second)));
+		assertThat(one(store()).claim(Requests.request(first.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(Requests.request(second.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).find(lost.key())).isEmpty();
 	}
 
 	@Test
 	default void emptyRenewalReturnsNoOutcome() {
-		assertThat(store().renewAll(List.of())).isEmpty();
+		assertThat(store().renew(List.of())).isEmpty();
 	}
 
 	@ParameterizedTest
@@ -98,7 +99,7 @@ interface RenewalContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = settled.reach(this, key);
 		IdempotencyRecord before = record(key);
-		assertThat(store().renewAll(List.of(owner))).containsExactly(Settlement.LOST);
+		assertThat(store().renew(List.of(owner))).containsExactly(Settlement.LOST);
 		assertUnchanged(key, before);
 	}
 

@@ -11,6 +11,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -21,9 +22,9 @@ interface RepetitionContract extends StoreContract {
 	@Test
 	default void repeatedClaimHasTheSameFenceAndAttempt() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
-		Claim first = store().claim(owner);
+		Claim first = one(store()).claim(owner);
 		assertThat(first).isInstanceOf(Claim.Acquired.class);
-		assertThat(store().claim(owner)).isEqualTo(first);
+		assertThat(one(store()).claim(owner)).isEqualTo(first);
 	}
 
 	@Test
@@ -31,27 +32,27 @@ interface RepetitionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
 		ClaimRequest owner = Requests.request(key);
-		Claim first = store().claim(owner);
+		Claim first = one(store()).claim(owner);
 		assertThat(first).isInstanceOf(Claim.Acquired.class);
-		assertThat(store().claim(owner)).isEqualTo(first);
+		assertThat(one(store()).claim(owner)).isEqualTo(first);
 	}
 
 	@Test
 	default void repeatedClaimStartsANewLease() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
-		store().claim(owner);
+		one(store()).claim(owner);
 		IdempotencyRecord before = record(owner.key());
 		letPass(lease());
-		store().claim(owner);
+		one(store()).claim(owner);
 		assertThat(record(owner.key()).claimedUntil()).isAfterOrEqualTo(before.claimedUntil().plus(lease()));
 	}
 
 	@Test
 	default void expiredClaimMayBeRepeated() {
 		ClaimRequest owner = Requests.request(Requests.newKey(), lease());
-		Claim first = store().claim(owner);
+		Claim first = one(store()).claim(owner);
 		letPass(lease());
-		assertThat(store().claim(owner)).isEqualTo(first);
+		assertThat(one(store()).claim(owner)).isEqualTo(first);
 	}
 
 	@Test
@@ -60,14 +61,14 @@ interface RepetitionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest zombie = Known.EXPIRED.reach(this, key);
 		Known.LIVE.reach(this, key);
-		assertThat(store().claim(zombie)).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(zombie)).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	@Tag("promise-3")
 	default void repeatedClaimOfACompletedKeyReturnsTheResult() {
 		ClaimRequest owner = Known.COMPLETED.reach(this, Requests.newKey());
-		assertThat(store().claim(owner)).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(owner)).isInstanceOf(Claim.Completed.class);
 	}
 
 	@ParameterizedTest

@@ -13,6 +13,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -65,7 +66,7 @@ final class Requests {
 	}
 
 	static Claim.Acquired acquire(IdempotencyStore store, ClaimRequest request) {
-		Claim claim = store.claim(request);
+		Claim claim = one(store).claim(request);
 		assertThat(claim).isInstanceOf(Claim.Acquired.class);
 		return (Claim.Acquired) claim;
 	}

@@ -15,6 +15,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -43,9 +44,9 @@ interface RestoreContract extends StoreContract {
 		assertThat(record.state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(record.fence()).isEqualTo(7);
 		assertThat(record.attempt()).isEqualTo(3);
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
 		assertThat(Mutation.COMPLETE.apply(store(), owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
@@ -54,7 +55,7 @@ interface RestoreContract extends StoreContract {
 	default void restoredClaimIsTakenOverWithALargerFenceWhenItsLeaseHasExpired() {
 		IdempotencyKey key = Requests.newKey();
 		letExpire(restored(key));
-		assertThat(store().claim(Requests.request(key))).isEqualTo(new Claim.Acquired(8, 4));
+		assertThat(one(store()).claim(Requests.request(key))).isEqualTo(new Claim.Acquired(8, 4));
 	}
 
 	@Test
@@ -62,7 +63,7 @@ interface RestoreContract extends StoreContract {
 	default void restoredClaimKeepsItsContent() {
 		IdempotencyKey key = Requests.newKey();
 		store().restore(Requests.request(key, "content", Requests.LEASE, Requests.RETENTION), ACQUIRED);
-		assertThat(store().claim(Requests.request(key, "other", Requests.LEASE, Requests.RETENTION)))
+		assertThat(one(store()).claim(Requests.request(key, "other", Requests.LEASE, Requests.RETENTION)))
 			.isInstanceOf(Claim.Mismatch.class);
 	}
 
@@ -98,7 +99,7 @@ interface RestoreContract extends StoreContract {
 		ClaimRequest again = new ClaimRequest(key, owner.token(), null, Requests.LEASE, owner.retention());
 		assertThat(store().restore(again, ACQUIRED)).isEqualTo(Settlement.SETTLED);
 		assertThat(record(key).fence()).isOne();
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
@@ -109,7 +110,7 @@ interface RestoreContract extends StoreContract {
 			AtomicInteger turn = new AtomicInteger();
 			List<Boolean> owners = Crowd.of(() -> {
 				ClaimRequest request = Requests.request(key);
-				return (turn.getAndIncrement() % 2 == 0) ? Requests.isAcquired(store().claim(request))
+				return (turn.getAndIncrement() % 2 == 0) ? Requests.isAcquired(one(store()).claim(request))
 						: store().restore(request, ACQUIRED) == Settlement.SETTLED;
 			});
 			assertThat(owners).containsOnlyOnce(true);

@@ -9,6 +9,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -23,12 +24,12 @@ interface RetentionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, lease(), retention());
 		long asked = System.nanoTime();
-		store().claim(owner);
-		store().complete(owner, null);
+		one(store()).claim(owner);
+		one(store()).complete(owner, null);
 		await().atMost(retention().plusSeconds(10))
 			.pollDelay(Duration.ZERO)
 			.pollInterval(POLL)
-			.until(() -> store().claim(Requests.request(key)), Requests::isAcquired);
+			.until(() -> one(store()).claim(Requests.request(key)), Requests::isAcquired);
 		assertThat(Duration.ofNanos(System.nanoTime() - asked)).isGreaterThanOrEqualTo(retention().minus(precision()));
 	}
 
@@ -37,8 +38,8 @@ interface RetentionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		Known.FAILED.reach(this, key);
 		ClaimRequest second = Requests.request(key, lease(), retention());
-		store().claim(second);
-		store().complete(second, null);
+		one(store()).claim(second);
+		one(store()).complete(second, null);
 		letPass(retention());
 		assertThat(Requests.acquire(store(), Requests.request(key)).attempt()).isOne();
 		assertThat(record(key).completedAt()).isNull();
@@ -48,36 +49,36 @@ interface RetentionContract extends StoreContract {
 	default void completionDoesNotExtendTheRetention() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, lease(), retention());
-		store().claim(owner);
+		one(store()).claim(owner);
 		ClaimRequest witness = Requests.request(Requests.newKey(), retention().plus(precision()));
-		store().claim(witness);
+		one(store()).claim(witness);
 		letPass(retention().dividedBy(2));
-		store().complete(owner, null);
+		one(store()).complete(owner, null);
 		await().atMost(retention().plusSeconds(10))
 			.pollDelay(Duration.ZERO)
 			.pollInterval(POLL)
-			.until(() -> store().claim(Requests.request(witness.key())), Requests::isAcquired);
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
+			.until(() -> one(store()).claim(Requests.request(witness.key())), Requests::isAcquired);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.Acquired.class);
 	}
 
 	@Test
 	default void takeOverStartsANewRetention() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest first = Requests.request(key, Requests.LEASE, retention());
-		store().claim(first);
-		store().fail(first, Requests.FAILURE);
+		one(store()).claim(first);
+		one(store()).fail(first, Requests.FAILURE);
 		Known.COMPLETED.reach(this, key);
 		letPass(retention());
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
 	@Tag("promise-2")
 	default void liveClaimOutlivesItsRetention() {
 		IdempotencyKey key = Requests.newKey();
-		store().claim(Requests.request(key, Requests.LEASE, retention()));
+		one(store()).claim(Requests.request(key, Requests.LEASE, retention()));
 		letPass(retention());
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
@@ -85,10 +86,10 @@ interface RetentionContract extends StoreContract {
 	default void renewedClaimOutlivesItsRetention() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, Requests.LEASE, retention());
-		store().claim(owner);
-		store().renew(owner);
+		one(store()).claim(owner);
+		one(store()).renew(owner);
 		letPass(retention());
-		assertThat(store().claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store()).claim(Requests.request(key))).isInstanceOf(Claim.InProgress.class);
 	}
 
 }

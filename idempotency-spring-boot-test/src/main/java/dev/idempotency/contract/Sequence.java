@@ -11,6 +11,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -44,7 +45,7 @@ final class Sequence {
 			}
 			default -> settle(step, model, (earlier != null) ? earlier : request(step));
 		}
-		assertThat(model.describe(this.store.find(this.keys.get(step.key())))).as("Record after %s", this.done)
+		assertThat(model.describe(one(this.store).find(this.keys.get(step.key())))).as("Record after %s", this.done)
 			.isEqualTo(model.toString());
 	}
 
@@ -56,7 +57,7 @@ final class Sequence {
 	}
 
 	private void claim(Step step, Model model, ClaimRequest request) {
-		Claim claim = this.store.claim(request);
+		Claim claim = one(this.store).claim(request);
 		String answer = model.describe(claim);
 		this.done.add(step + " -> " + answer);
 		assertThat(answer).as("Last answer of %s", this.done).isEqualTo(model.claim(request));

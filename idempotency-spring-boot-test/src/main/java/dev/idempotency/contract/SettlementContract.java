@@ -15,6 +15,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -83,8 +84,8 @@ interface SettlementContract extends StoreContract {
 
 	private byte[] resultOf(byte[] completion) {
 		ClaimRequest owner = Known.LIVE.reach(this, Requests.newKey());
-		store().complete(owner, completion);
-		Claim claim = store().claim(Requests.request(owner.key()));
+		one(store()).complete(owner, completion);
+		Claim claim = one(store()).claim(Requests.request(owner.key()));
 		assertThat(claim).isInstanceOf(Claim.Completed.class);
 		return ((Claim.Completed) claim).result();
 	}

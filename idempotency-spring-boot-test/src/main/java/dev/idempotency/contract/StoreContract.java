@@ -9,6 +9,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -71,7 +72,7 @@ interface StoreContract {
 	 */
 	default void letExpire(ClaimRequest owner) {
 		if (!hasClock()) {
-			assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
+			assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOf(Claim.InProgress.class);
 		}
 		letPass(owner.lease());
 	}
@@ -80,15 +81,15 @@ interface StoreContract {
 	// shows it by its expiry.
 	default void letPass(Duration time) {
 		IdempotencyKey witness = Requests.newKey();
-		store().claim(Requests.request(witness, time.plus(precision())));
+		one(store()).claim(Requests.request(witness, time.plus(precision())));
 		await().atMost(time.plusSeconds(10))
 			.pollDelay(Duration.ZERO)
 			.pollInterval(POLL)
-			.until(() -> store().claim(Requests.request(witness)), Requests::isAcquired);
+			.until(() -> one(store()).claim(Requests.request(witness)), Requests::isAcquired);
 	}
 
 	default IdempotencyRecord record(IdempotencyKey key) {
-		return store().find(key).orElseThrow(() -> new AssertionError("There is no record of the " + key));
+		return one(store()).find(key).orElseThrow(() -> new AssertionError("There is no record of the " + key));
 	}
 
 	/**

@@ -12,10 +12,11 @@ import org.springframework.transaction.UnexpectedRollbackException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -87,7 +88,7 @@ interface TransactionClaimContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
 		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
-		assertThat(commit(() -> store().claimAllInTransaction(List.of(other), joined).get(0)))
+		assertThat(commit(() -> store().claimInTransaction(List.of(other), joined).get(0)))
 			.isEqualTo(new Claim.Mismatch());
 	}
 
@@ -98,11 +99,11 @@ interface TransactionClaimContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		known.reach(this, key, "a");
 		ClaimRequest other = Requests.request(key, "b", Requests.LEASE, Requests.RETENTION);
-		assertThat(commit(() -> store().claimAllInTransaction(List.of(other), joined).get(0)))
+		assertThat(commit(() -> store().claimInTransaction(List.of(other), joined).get(0)))
 			.isInstanceOf(Claim.Acquired.class);
-		assertThat(store().claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
+		assertThat(one(store()).claim(Requests.request(key, "b", Requests.LEASE, Requests.RETENTION)))
 			.isInstanceOf(Claim.Completed.class);
-		assertThat(store().claim(Requests.request(key, "a", Requests.LEASE, Requests.RETENTION)))
+		assertThat(one(store()).claim(Requests.request(key, "a", Requests.LEASE, Requests.RETENTION)))
 			.isEqualTo(new Claim.Mismatch());
 	}
 
@@ -116,7 +117,7 @@ interface TransactionClaimContract extends TransactionContract {
 			claim(key, true);
 			return claim(other, true);
 		});
-		assertThat(store().find(other)).isPresent();
+		assertThat(one(store()).find(other)).isPresent();
 	}
 
 	@Test
@@ -124,11 +125,11 @@ interface TransactionClaimContract extends TransactionContract {
 	default void storedResultIsReplayedAfterTheCommit() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		commit(() -> {
-			store().insert(owner);
-			store().storeResults(List.of(new Completion(owner, new byte[] { 5 })));
+			one(store()).insert(owner);
+			store().storeResults(List.of(new Ending.Completed(owner, new byte[] { 5 })));
 			return null;
 		});
-		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
+		assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOfSatisfying(Claim.Completed.class,
 				(claim) -> assertThat(claim.result()).containsExactly(5));
 	}
 
@@ -138,10 +139,10 @@ interface TransactionClaimContract extends TransactionContract {
 	default void storedResultDoesNotExistAfterARollback() {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		rollBack(() -> {
-			store().insert(owner);
-			store().storeResults(List.of(new Completion(owner, new byte[] { 5 })));
+			one(store()).insert(owner);
+			store().storeResults(List.of(new Ending.Completed(owner, new byte[] { 5 })));
 		});
-		assertThat(store().claim(Requests.request(owner.key()))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store()).claim(Requests.request(owner.key()))).isInstanceOf(Claim.Acquired.class);
 	}
 
 	// As after a rollback of the connection by the handler itself, and a claim of another
@@ -152,22 +153,22 @@ interface TransactionClaimContract extends TransactionContract {
 	default void resultIsNotStoredWithoutTheRecordOfItsClaim(boolean several) {
 		ClaimRequest owner = Requests.request(Requests.newKey());
 		ClaimRequest other = Requests.request(Requests.newKey());
-		commit(() -> store().insert(Requests.request(owner.key())));
+		commit(() -> one(store()).insert(Requests.request(owner.key())));
 		rollBack(() -> {
-			store().insert(other);
+			one(store()).insert(other);
 			assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> {
 				if (several) {
 					store().storeResults(List.of(Batch.completion(other), Batch.completion(owner)));
 				}
 				else {
-					store().storeResults(List.of(new Completion(owner, new byte[] { 5 })));
+					store().storeResults(List.of(new Ending.Completed(owner, new byte[] { 5 })));
 				}
 			});
 		});
 	}
 
 	private Claim claim(IdempotencyKey key, boolean joined) {
-		return store().claimAllInTransaction(List.of(Requests.request(key)), joined).get(0);
+		return store().claimInTransaction(List.of(Requests.request(key)), joined).get(0);
 	}
 
 }

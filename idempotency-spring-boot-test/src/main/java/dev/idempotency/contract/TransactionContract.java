@@ -1,5 +1,6 @@
 package dev.idempotency.contract;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -10,7 +11,11 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.TransactionalIdempotencyStore;
+
+import static dev.idempotency.contract.OneKey.one;
 
 /**
  * Helpers for the tests of transactions.
@@ -34,12 +39,16 @@ interface TransactionContract extends StoreContract {
 	}
 
 	default Optional<Claim.Acquired> insert(IdempotencyKey key) {
-		return store().insert(Requests.request(key));
+		return one(store()).insert(Requests.request(key));
 	}
 
 	// Another thread does not take part in the transaction of this thread.
 	default void elsewhere(Runnable action) {
 		CompletableFuture.runAsync(action).orTimeout(30, TimeUnit.SECONDS).join();
+	}
+
+	default List<Settlement> noteFailures(List<ClaimRequest> claims) {
+		return store().settleAfterTransaction(Endings.failed(claims, Requests.FAILURE), List.of());
 	}
 
 }

@@ -22,12 +22,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -51,7 +52,7 @@ interface VersionContract extends StoreContract {
 
 	private ClaimRequest completed(IdempotencyKey key, long version) {
 		ClaimRequest owner = acquired(key, version);
-		assertThat(store().complete(owner, result(version))).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, result(version))).isEqualTo(Settlement.SETTLED);
 		return owner;
 	}
 
@@ -60,7 +61,7 @@ interface VersionContract extends StoreContract {
 		ClaimRequest request = new ClaimRequest(key, UUID.randomUUID(), null, Requests.LEASE, Requests.RETENTION,
 				version);
 		Claim lookedUp = store().lookUp(request);
-		Claim claim = store().claim(request);
+		Claim claim = one(store()).claim(request);
 		assertThat(claim.getClass()).isEqualTo(lookedUp.getClass());
 		return claim;
 	}
@@ -113,8 +114,8 @@ interface VersionContract extends StoreContract {
 		ClaimRequest higher = acquired(Requests.version(key, 8, null, lease, Requests.RETENTION));
 		switch (known) {
 			case EXPIRED -> letExpire(Requests.version(key, 8, null, lease, Requests.RETENTION));
-			case FAILED -> assertThat(store().fail(higher, Requests.FAILURE)).isEqualTo(Settlement.SETTLED);
-			case RELEASED -> assertThat(store().release(higher)).isEqualTo(Settlement.SETTLED);
+			case FAILED -> assertThat(one(store()).fail(higher, Requests.FAILURE)).isEqualTo(Settlement.SETTLED);
+			case RELEASED -> assertThat(one(store()).release(higher)).isEqualTo(Settlement.SETTLED);
 			default -> {
 			}
 		}
@@ -128,7 +129,7 @@ interface VersionContract extends StoreContract {
 		}
 		else {
 			assertThat(ask(key, 7L)).isInstanceOf(Claim.Acquired.class);
-			assertThat(store().complete(higher, null)).isEqualTo(Settlement.LOST);
+			assertThat(one(store()).complete(higher, null)).isEqualTo(Settlement.LOST);
 		}
 	}
 
@@ -139,7 +140,7 @@ interface VersionContract extends StoreContract {
 		ClaimRequest late = acquired(Requests.version(key, 5, null, lease(), Requests.RETENTION));
 		letExpire(late);
 		completed(key, 6);
-		assertThat(store().complete(late, result(5))).isEqualTo(Settlement.LOST);
+		assertThat(one(store()).complete(late, result(5))).isEqualTo(Settlement.LOST);
 		assertCompleted(key, 6);
 		assertThat(ask(key, 5L)).isEqualTo(new Claim.Stale(6));
 	}
@@ -158,7 +159,7 @@ interface VersionContract extends StoreContract {
 	default void completionWithoutAVersionIsBelowAllVersions() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest without = acquired(Requests.request(key));
-		store().complete(without, null);
+		one(store()).complete(without, null);
 		assertThat(record(key).version()).isNull();
 		completed(key, Long.MIN_VALUE);
 		assertCompleted(key, Long.MIN_VALUE);
@@ -184,15 +185,15 @@ interface VersionContract extends StoreContract {
 	default void contentIsComparedForAnEqualVersionOnly() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = acquired(content(key, 5, "a"));
-		store().complete(owner, result(5));
-		assertThat(store().claim(content(key, 5, "b"))).isEqualTo(new Claim.Mismatch());
-		assertThat(store().claim(content(key, 5, "a"))).isInstanceOf(Claim.Completed.class);
-		assertThat(store().claim(content(key, 4, "b"))).isEqualTo(new Claim.Stale(5));
+		one(store()).complete(owner, result(5));
+		assertThat(one(store()).claim(content(key, 5, "b"))).isEqualTo(new Claim.Mismatch());
+		assertThat(one(store()).claim(content(key, 5, "a"))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(content(key, 4, "b"))).isEqualTo(new Claim.Stale(5));
 		ClaimRequest higher = acquired(content(key, 6, "b"));
-		assertThat(store().claim(content(key, 5, "a"))).isInstanceOf(Claim.Completed.class);
-		assertThat(store().claim(content(key, 6, "c"))).isInstanceOf(Claim.InProgress.class);
-		store().complete(higher, null);
-		assertThat(store().claim(content(key, 6, "c"))).isEqualTo(new Claim.Mismatch());
+		assertThat(one(store()).claim(content(key, 5, "a"))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).claim(content(key, 6, "c"))).isInstanceOf(Claim.InProgress.class);
+		one(store()).complete(higher, null);
+		assertThat(one(store()).claim(content(key, 6, "c"))).isEqualTo(new Claim.Mismatch());
 	}
 
 	private static ClaimRequest content(IdempotencyKey key, long version, String content) {
@@ -205,13 +206,13 @@ interface VersionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		completed(key, 5);
 		ClaimRequest owner = Requests.version(key, 6);
-		Claim first = store().claim(owner);
-		assertThat(store().claim(owner)).isEqualTo(first).isInstanceOf(Claim.Acquired.class);
+		Claim first = one(store()).claim(owner);
+		assertThat(one(store()).claim(owner)).isEqualTo(first).isInstanceOf(Claim.Acquired.class);
 		assertThat(store().lookUp(owner)).isEqualTo(first);
-		assertThat(store().renew(owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(store().complete(owner, result(6))).isEqualTo(Settlement.SETTLED);
-		assertThat(store().complete(owner, result(7))).isEqualTo(Settlement.SETTLED);
-		assertThat(store().claim(owner)).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store()).renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, result(6))).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, result(7))).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).claim(owner)).isInstanceOf(Claim.Completed.class);
 		assertCompleted(key, 6);
 	}
 
@@ -222,7 +223,7 @@ interface VersionContract extends StoreContract {
 		ClaimRequest owner = Requests.version(key, 5);
 		assertThat(store().restore(owner, new Claim.Acquired(3, 1))).isEqualTo(Settlement.SETTLED);
 		assertThat(record(key).version()).isNull();
-		assertThat(store().complete(owner, result(5))).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, result(5))).isEqualTo(Settlement.SETTLED);
 		assertThat(ask(key, 4L)).isEqualTo(new Claim.Stale(5));
 	}
 
@@ -232,9 +233,9 @@ interface VersionContract extends StoreContract {
 	default void versionIsForgottenWhenTheRetentionHasEnded(long version) {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = acquired(Requests.version(key, 5, null, lease(), retention()));
-		store().complete(owner, null);
+		one(store()).complete(owner, null);
 		letPass(retention());
-		assertThat(store().claim(Requests.version(key, version))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store()).claim(Requests.version(key, version))).isInstanceOf(Claim.Acquired.class);
 	}
 
 	@Test
@@ -242,8 +243,8 @@ interface VersionContract extends StoreContract {
 	default void versionIsKeptForAHundredYears() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = acquired(Requests.version(key, 5, null, Requests.LEASE, Duration.ofDays(36_500)));
-		assertThat(store().renew(owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(store().complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store()).complete(owner, null)).isEqualTo(Settlement.SETTLED);
 		assertThat(record(key).expiresAt()).isAfter(Instant.now().plus(Duration.ofDays(36_400)));
 		assertThat(ask(key, 4L)).isEqualTo(new Claim.Stale(5));
 	}
@@ -253,14 +254,13 @@ interface VersionContract extends StoreContract {
 	default void versionsOfABatchAreComparedOneByOne() {
 		List<IdempotencyKey> keys = IntStream.range(0, 6).mapToObj((i) -> Requests.newKey()).toList();
 		List<ClaimRequest> first = keys.stream().map((key) -> Requests.version(key, 5)).toList();
-		assertThat(store().claimAll(first)).containsOnly(new Claim.Acquired(1, 1));
-		assertThat(store().completeAll(first.stream().map((claim) -> new Completion(claim, result(5))).toList()))
-			.containsOnly(Settlement.SETTLED);
+		assertThat(store().claim(first)).containsOnly(new Claim.Acquired(1, 1));
+		assertThat(store().settle(Endings.completed(first, result(5)))).containsOnly(Settlement.SETTLED);
 		acquired(keys.get(3), 8);
 		ClaimRequest failed = acquired(keys.get(4), 8);
-		assertThat(store().failAll(List.of(failed), Requests.FAILURE)).containsOnly(Settlement.SETTLED);
+		assertThat(store().settle(Endings.failed(List.of(failed), Requests.FAILURE))).containsOnly(Settlement.SETTLED);
 		List<Long> versions = List.of(4L, 5L, 6L, 6L, 5L, 6L);
-		List<Claim> claims = store().claimAll(IntStream.range(0, 6)
+		List<Claim> claims = store().claim(IntStream.range(0, 6)
 			.mapToObj((i) -> (i == 5) ? Requests.request(keys.get(5)) : Requests.version(keys.get(i), versions.get(i)))
 			.toList());
 		assertThat(claims.get(0)).isEqualTo(new Claim.Stale(5));
@@ -279,7 +279,7 @@ interface VersionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		completed(key, 5);
 		ClaimRequest owner = acquired(Requests.newKey(), 1);
-		CompletionAndClaim answer = store().completeAndClaim(new Completion(owner, result(1)),
+		CompletionAndClaim answer = store().completeAndClaim(new Ending.Completed(owner, result(1)),
 				Requests.version(key, version));
 		assertThat(answer.settlement()).isEqualTo(Settlement.SETTLED);
 		assertCompleted(owner.key(), 1);
@@ -316,16 +316,16 @@ interface VersionContract extends StoreContract {
 	private void compete(IdempotencyKey key, long version, AtomicLong completed, ThreadLocalRandom random) {
 		ClaimRequest request = Requests.version(key, version);
 		long before = completed.get();
-		Claim claim = Crowd.answer(() -> store().claim(request));
+		Claim claim = Crowd.answer(() -> one(store()).claim(request));
 		if (claim instanceof Claim.Acquired) {
 			assertThat(version).isGreaterThan(completed.get());
 			if (random.nextInt(4) == 0) {
-				Crowd.answer(() -> random.nextBoolean() ? store().release(request)
-						: store().fail(request, Requests.FAILURE));
+				Crowd.answer(() -> random.nextBoolean() ? one(store()).release(request)
+						: one(store()).fail(request, Requests.FAILURE));
 			}
 			else {
 				completed.set(version);
-				assertThat(Crowd.answer(() -> store().complete(request, result(version))))
+				assertThat(Crowd.answer(() -> one(store()).complete(request, result(version))))
 					.isEqualTo(Settlement.SETTLED);
 			}
 		}
@@ -344,8 +344,8 @@ interface VersionContract extends StoreContract {
 		IdempotencyKey key = Requests.newKey();
 		for (long version : LongStream.of(3, 1, 7, 7, 2, 9, 8).toArray()) {
 			ClaimRequest request = Requests.version(key, version);
-			if (store().claim(request) instanceof Claim.Acquired) {
-				store().complete(request, result(version));
+			if (one(store()).claim(request) instanceof Claim.Acquired) {
+				one(store()).complete(request, result(version));
 			}
 		}
 		assertThat(record(key).version()).isEqualTo(9);

@@ -17,11 +17,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -31,9 +32,9 @@ interface VersionTransactionContract extends TransactionContract {
 
 	private Claim apply(IdempotencyKey key, long version) {
 		ClaimRequest request = Requests.version(key, version);
-		Claim claim = store().claimAllInTransaction(List.of(request), false).get(0);
+		Claim claim = store().claimInTransaction(List.of(request), false).get(0);
 		if (claim instanceof Claim.Acquired) {
-			store().storeResults(List.of(new Completion(request, new byte[] { (byte) version })));
+			store().storeResults(List.of(new Ending.Completed(request, new byte[] { (byte) version })));
 		}
 		return claim;
 	}
@@ -54,7 +55,7 @@ interface VersionTransactionContract extends TransactionContract {
 		assertCompleted(key, 5);
 		assertThat(commit(() -> apply(key, 6))).isEqualTo(new Claim.Acquired(2, 1));
 		assertCompleted(key, 6);
-		assertThat(store().claim(Requests.version(key, 5))).isEqualTo(new Claim.Stale(6));
+		assertThat(one(store()).claim(Requests.version(key, 5))).isEqualTo(new Claim.Stale(6));
 	}
 
 	@ParameterizedTest
@@ -62,9 +63,9 @@ interface VersionTransactionContract extends TransactionContract {
 	@Tag("promise-3")
 	default void versionIsInsertedIfTheKeyIsAbsent(long version) {
 		IdempotencyKey key = Requests.newKey();
-		assertThat(commit(() -> store().insert(Requests.version(key, 5)))).contains(new Claim.Acquired(1, 1));
+		assertThat(commit(() -> one(store()).insert(Requests.version(key, 5)))).contains(new Claim.Acquired(1, 1));
 		assertThat(record(key).version()).isEqualTo(5);
-		rollBack(() -> assertThat(store().insert(Requests.version(key, version))).isEmpty());
+		rollBack(() -> assertThat(one(store()).insert(Requests.version(key, version))).isEmpty());
 		assertThat(record(key).version()).isEqualTo(5);
 	}
 
@@ -85,13 +86,11 @@ interface VersionTransactionContract extends TransactionContract {
 	default void notedFailureOfAHigherVersionLeavesTheCompletedOne() {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> apply(key, 5));
-		assertThat(store().noteFailures(List.of(Requests.version(key, 6)), Requests.FAILURE))
-			.containsExactly(Settlement.SETTLED);
+		assertThat(noteFailures(List.of(Requests.version(key, 6)))).containsExactly(Settlement.SETTLED);
 		assertThat(record(key).state()).isEqualTo(State.FAILED);
 		assertThat(commit(() -> apply(key, 4))).isEqualTo(new Claim.Stale(5));
 		assertCompleted(key, 5);
-		assertThat(store().noteFailures(List.of(Requests.version(key, 6)), Requests.FAILURE))
-			.containsExactly(Settlement.SETTLED);
+		assertThat(noteFailures(List.of(Requests.version(key, 6)))).containsExactly(Settlement.SETTLED);
 		assertCompleted(key, 5);
 		assertThat(commit(() -> apply(key, 6))).isInstanceOf(Claim.Acquired.class);
 		assertCompleted(key, 6);
@@ -104,8 +103,8 @@ interface VersionTransactionContract extends TransactionContract {
 		IdempotencyKey key = Requests.newKey();
 		commit(() -> apply(key, 5));
 		ClaimRequest own = Requests.version(key, 7);
-		commit(() -> store().claimAllInTransaction(List.of(own), false).get(0));
-		store().undoAll(List.of(own), List.of());
+		commit(() -> store().claimInTransaction(List.of(own), false).get(0));
+		store().settleAfterTransaction(Endings.released(List.of(own)), List.of());
 		assertThat(commit(() -> apply(key, 5))).isEqualTo(new Claim.Stale(6));
 		assertThat(commit(() -> apply(key, 7))).isEqualTo(new Claim.Acquired(3, 1));
 		assertCompleted(key, 7);
@@ -119,7 +118,7 @@ interface VersionTransactionContract extends TransactionContract {
 		commit(() -> apply(key, 5));
 		IdempotencyRecord before = record(key);
 		ClaimRequest request = Requests.version(key, version);
-		assertThat(store().noteFailures(List.of(request), Requests.FAILURE)).containsExactly(Settlement.LOST);
+		assertThat(noteFailures(List.of(request))).containsExactly(Settlement.LOST);
 		assertUnchanged(key, before);
 	}
 
@@ -130,11 +129,11 @@ interface VersionTransactionContract extends TransactionContract {
 		List<IdempotencyKey> keys = IntStream.range(0, 4).mapToObj((i) -> Requests.newKey()).toList();
 		keys.subList(0, 3).forEach((key) -> commit(() -> apply(key, 5)));
 		List<ClaimRequest> batch = IntStream.range(0, 4).mapToObj((i) -> Requests.version(keys.get(i), 4 + i)).toList();
-		rollBack(() -> assertBatch(store().claimAllInTransaction(batch, false)));
+		rollBack(() -> assertBatch(store().claimInTransaction(batch, false)));
 		keys.subList(0, 3).forEach((key) -> assertThat(record(key).version()).isEqualTo(5));
-		assertThat(store().find(keys.get(3))).isEmpty();
+		assertThat(one(store()).find(keys.get(3))).isEmpty();
 		commit(() -> {
-			assertBatch(store().claimAllInTransaction(batch, false));
+			assertBatch(store().claimInTransaction(batch, false));
 			return null;
 		});
 		assertThat(keys.stream().map((key) -> record(key).version())).containsExactly(5L, 5L, 6L, 7L);
@@ -156,7 +155,7 @@ interface VersionTransactionContract extends TransactionContract {
 		commit(() -> apply(known, 5));
 		rollBack(() -> {
 			List<Optional<Claim>> claims = store()
-				.insertAll(List.of(Requests.version(known, 4), Requests.version(absent, 1)));
+				.insert(List.of(Requests.version(known, 4), Requests.version(absent, 1)));
 			assertThat(claims.get(0)).contains(new Claim.Stale(5));
 			assertThat(claims.get(1)).contains(new Claim.Acquired(1, 1));
 		});
@@ -187,7 +186,7 @@ interface VersionTransactionContract extends TransactionContract {
 				boolean rolledBack = random.nextInt(4) == 0;
 				Crowd.answer(() -> unlessRolledBack(() -> {
 					ClaimRequest request = Requests.version(key, requested);
-					Claim claim = store().claimAllInTransaction(List.of(request), false).get(0);
+					Claim claim = store().claimInTransaction(List.of(request), false).get(0);
 					if (claim instanceof Claim.Acquired) {
 						assertThat(requested).isGreaterThan(committed.get());
 						if (rolledBack) {

@@ -51,13 +51,13 @@ final class KnownKeys {
 	 */
 	List<IdempotencyRecord> records(String value) {
 		Map<IdempotencyKey, IdempotencyRecord> found = new LinkedHashMap<>();
-		find(value).forEach((key) -> store(key).find(key).ifPresent((record) -> found.put(key, record)));
+		find(value).forEach((key) -> found.putAll(store(key).find(List.of(key))));
 		for (IdempotencyStore store : this.all) {
 			store.records()
 				.stream()
 				.flatMap((records) -> records.overview().scopes().stream())
 				.map((scope) -> IdempotencyKey.of(scope.name(), value))
-				.forEach((key) -> store.find(key).ifPresent((record) -> found.putIfAbsent(key, record)));
+				.forEach((key) -> store.find(List.of(key)).forEach(found::putIfAbsent));
 		}
 		return List.copyOf(found.values());
 	}

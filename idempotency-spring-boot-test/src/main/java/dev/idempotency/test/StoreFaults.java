@@ -22,6 +22,7 @@ import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.Settlement;
@@ -127,12 +128,8 @@ public final class StoreFaults {
 	 */
 	public Fault expireLeases() {
 		return begin(new StoreCall[] { StoreCall.CLAIM, StoreCall.RENEW }, (invocation, next) -> {
-			String method = invocation.getMethod().getName();
-			if (method.equals("renew")) {
-				return Settlement.SETTLED;
-			}
 			@Nullable Object[] arguments = invocation.getArguments();
-			if (method.equals("renewAll") && arguments[0] instanceof List<?> claims) {
+			if (invocation.getMethod().getName().equals("renew") && arguments[0] instanceof List<?> claims) {
 				return Collections.nCopies(claims.size(), Settlement.SETTLED);
 			}
 			for (int i = 0; i < arguments.length; i++) {
@@ -201,28 +198,33 @@ public final class StoreFaults {
 		}
 	}
 
-	private static Set<StoreCall> calls(Method method) {
-		String name = method.getName();
-		if (name.equals("completeAndClaim")) {
-			return EnumSet.of(StoreCall.COMPLETE, StoreCall.CLAIM);
+	private static Set<StoreCall> calls(MethodInvocation invocation) {
+		@Nullable Object[] arguments = invocation.getArguments();
+		return switch (invocation.getMethod().getName()) {
+			case "completeAndClaim" -> EnumSet.of(StoreCall.COMPLETE, StoreCall.CLAIM);
+			case "claim", "insert", "claimInTransaction", "lookUp", "raise" -> EnumSet.of(StoreCall.CLAIM);
+			case "settle" -> endings(arguments[0]);
+			case "settleAfterTransaction" -> {
+				Set<StoreCall> calls = endings(arguments[0]);
+				// Marks are lowered when a completion is undone.
+				if (calls.isEmpty()) {
+					calls.add(StoreCall.RELEASE);
+				}
+				yield calls;
+			}
+			case "storeResults" -> EnumSet.of(StoreCall.COMPLETE);
+			case "renew", "restore" -> EnumSet.of(StoreCall.RENEW);
+			default -> EnumSet.noneOf(StoreCall.class);
+		};
+	}
+
+	private static Set<StoreCall> endings(@Nullable Object endings) {
+		Set<StoreCall> calls = EnumSet.noneOf(StoreCall.class);
+		for (Object ending : (endings instanceof List<?> list) ? list : List.of()) {
+			calls.add((ending instanceof Ending.Completed) ? StoreCall.COMPLETE
+					: (ending instanceof Ending.Failed) ? StoreCall.FAIL : StoreCall.RELEASE);
 		}
-		if (name.startsWith("claim") || name.startsWith("insert") || name.equals("lookUp")
-				|| name.startsWith("raise")) {
-			return EnumSet.of(StoreCall.CLAIM);
-		}
-		if (name.startsWith("complete") || name.startsWith("storeResult")) {
-			return EnumSet.of(StoreCall.COMPLETE);
-		}
-		if (name.startsWith("fail") || name.startsWith("noteFailure")) {
-			return EnumSet.of(StoreCall.FAIL);
-		}
-		if (name.startsWith("release") || name.startsWith("undo")) {
-			return EnumSet.of(StoreCall.RELEASE);
-		}
-		if (name.startsWith("renew") || name.equals("restore")) {
-			return EnumSet.of(StoreCall.RENEW);
-		}
-		return EnumSet.noneOf(StoreCall.class);
+		return calls;
 	}
 
 	/**
@@ -316,7 +318,7 @@ public final class StoreFaults {
 				return (invocation.proceed() instanceof Optional<?> view) ? view.map((target) -> proxy(target, this))
 						: null;
 			}
-			Set<StoreCall> calls = calls(method);
+			Set<StoreCall> calls = calls(invocation);
 			if (calls.contains(StoreCall.CLAIM)) {
 				remember(Arrays.asList(invocation.getArguments()));
 			}

@@ -113,8 +113,8 @@ final class StreamApp implements AutoCloseable {
 	 * @param key the key
 	 */
 	void claim(String scope, String key) {
-		bean(IdempotencyStore.class).claim(new ClaimRequest(IdempotencyKey.of(scope, key), UUID.randomUUID(), null,
-				Duration.ofSeconds(4), Duration.ofDays(1)));
+		bean(IdempotencyStore.class).claim(List.of(new ClaimRequest(IdempotencyKey.of(scope, key), UUID.randomUUID(),
+				null, Duration.ofSeconds(4), Duration.ofDays(1))));
 	}
 
 	static void send(String topic, String key, String value) {

@@ -35,6 +35,8 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * An application whose endpoints are called over HTTP.
  */
@@ -153,7 +155,7 @@ final class EndpointApp implements AutoCloseable {
 
 	ClaimRequest claimed(IdempotencyKey key) {
 		ClaimRequest request = TestDatabase.request(key);
-		store().claim(request);
+		one(store()).claim(request);
 		return request;
 	}
 
@@ -164,23 +166,23 @@ final class EndpointApp implements AutoCloseable {
 	}
 
 	void failed(IdempotencyKey key) {
-		store().fail(claimed(key), FAILURE);
+		one(store()).fail(claimed(key), FAILURE);
 	}
 
 	void completed(IdempotencyKey key, long version) {
 		ClaimRequest any = TestDatabase.request(key);
 		ClaimRequest request = new ClaimRequest(key, any.token(), null, any.lease(), any.retention(), version);
-		store().claim(request);
-		store().complete(request, null);
+		one(store()).claim(request);
+		one(store()).complete(request, null);
 	}
 
 	void completed(IdempotencyKey key) {
-		store().complete(claimed(key), RESULT.getBytes(StandardCharsets.UTF_8));
+		one(store()).complete(claimed(key), RESULT.getBytes(StandardCharsets.UTF_8));
 	}
 
 	void mark(OffsetMark mark) {
 		new TransactionTemplate(new JdbcTransactionManager(this.database.pool()))
-			.executeWithoutResult((status) -> store().offsetMarks().orElseThrow().raise(mark, false));
+			.executeWithoutResult((status) -> store().offsetMarks().orElseThrow().raise(List.of(mark), false).get(0));
 	}
 
 	void send(UUID id) {

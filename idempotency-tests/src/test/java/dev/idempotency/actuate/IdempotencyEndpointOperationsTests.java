@@ -36,6 +36,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -93,7 +94,7 @@ class IdempotencyEndpointOperationsTests {
 	@Test
 	void storeWithoutRecordsFindsAKey() {
 		IdempotencyEndpoint endpoint = endpoint(new UnreliableStore(database.store()), Show.ALWAYS);
-		database.store().claim(TestDatabase.request(this.key));
+		one(database.store()).claim(TestDatabase.request(this.key));
 		assertThat(endpoint.view("record", this.key.scope(), this.key.value(), null, null, null, SecurityContext.NONE))
 			.isInstanceOf(RecordDescriptor.class);
 		assertThat(view(endpoint, "offsets").getStatus()).isEqualTo(501);
@@ -105,8 +106,8 @@ class IdempotencyEndpointOperationsTests {
 			boolean shown) {
 		InMemoryIdempotencyStore store = new InMemoryIdempotencyStore();
 		ClaimRequest request = TestDatabase.request(this.key);
-		store.claim(request);
-		store.fail(request, new Failure("Refused", "card 4711"));
+		one(store).claim(request);
+		one(store).fail(request, new Failure("Refused", "card 4711"));
 		IdempotencyEndpoint endpoint = (required != null) ? endpoint(store, Show.WHEN_AUTHORIZED, required)
 				: endpoint(store, Show.WHEN_AUTHORIZED);
 		RecordList list = (RecordList) endpoint.view("failed", null, null, null, null, null, new User(name, role));

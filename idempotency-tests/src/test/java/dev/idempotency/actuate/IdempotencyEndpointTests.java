@@ -27,6 +27,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -131,8 +132,8 @@ class IdempotencyEndpointTests {
 	@MethodSource("apps")
 	void outcomeThatCannotBeRestoredIsMarked(EndpointApp app) {
 		ClaimRequest request = TestDatabase.request(this.key);
-		database.store().claim(request);
-		database.store().complete(request, new byte[] { 0, 'i', 'd', 'e', 'm', 0, 'T', 1 });
+		one(database.store()).claim(request);
+		one(database.store()).complete(request, new byte[] { 0, 'i', 'd', 'e', 'm', 0, 'T', 1 });
 		JsonNode record = EndpointApp.json(app.get("/record" + EndpointApp.query(this.key)));
 		assertThat(record.path("state").asString()).isEqualTo("COMPLETED");
 		assertThat(record.path("outcomeUnreadable").booleanValue()).isTrue();
@@ -201,7 +202,7 @@ class IdempotencyEndpointTests {
 		HttpResponse<String> response = writer.post("/release", EndpointApp.body(this.key, ""));
 		assertThat(response.statusCode()).isEqualTo(200);
 		assertThat(EndpointApp.json(response).path("outcome").asString()).isEqualTo("DONE");
-		assertThat(writer.store().complete(zombie, null)).isEqualTo(Settlement.LOST);
+		assertThat(one(writer.store()).complete(zombie, null)).isEqualTo(Settlement.LOST);
 	}
 
 	@ParameterizedTest
@@ -214,7 +215,7 @@ class IdempotencyEndpointTests {
 		assertThat(database.record(this.key).state()).isEqualTo(State.IN_PROGRESS);
 		assertThat(writer.post("/" + action, EndpointApp.body(this.key, ",\"force\":true")).statusCode())
 			.isEqualTo(200);
-		assertThat(writer.store().renew(owner))
+		assertThat(one(writer.store()).renew(owner))
 			.isEqualTo(action.equals("release") ? Settlement.LOST : Settlement.FORGOTTEN);
 	}
 
@@ -223,7 +224,7 @@ class IdempotencyEndpointTests {
 		writer.completed(this.key);
 		assertThat(writer.post("/release", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(409);
 		assertThat(writer.post("/evict", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(200);
-		assertThat(writer.store().find(this.key)).isEmpty();
+		assertThat(one(writer.store()).find(this.key)).isEmpty();
 		assertThat(writer.post("/evict", EndpointApp.body(this.key, "")).statusCode()).isEqualTo(404);
 	}
 
@@ -260,7 +261,7 @@ class IdempotencyEndpointTests {
 		writer.claimed(this.key);
 		assertThat(evictAll(",\"all\":true,\"dryRun\":false").path("records").intValue()).isZero();
 		assertThat(evictAll(",\"all\":true,\"dryRun\":false,\"force\":true").path("records").intValue()).isOne();
-		assertThat(writer.store().find(this.key)).isEmpty();
+		assertThat(one(writer.store()).find(this.key)).isEmpty();
 	}
 
 	@ParameterizedTest

@@ -48,6 +48,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -101,7 +102,7 @@ class IdempotencyRedisAutoConfigurationTests {
 		LettuceConnectionFactory factory = TestRedis.factory(server);
 		RedisIdempotencyStore store = new RedisIdempotencyStore(factory, "idempotency:", 0, TestRedis.TIMEOUT);
 		TestRedis.awaitContact(store);
-		assertThat(store.find(key)).get().extracting(IdempotencyRecord::state).isEqualTo(State.COMPLETED);
+		assertThat(one(store).find(key)).get().extracting(IdempotencyRecord::state).isEqualTo(State.COMPLETED);
 		factory.destroy();
 		server.stop();
 	}
@@ -185,7 +186,7 @@ class IdempotencyRedisAutoConfigurationTests {
 	void keyPrefixIsUsedForKeys() {
 		this.runner.withPropertyValues("idempotency.redis.key-prefix=shop:").run((context) -> {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			context.getBean(RedisIdempotencyStore.class).claim(request);
+			one(context.getBean(RedisIdempotencyStore.class)).claim(request);
 			String id = request.key().id().toString().replace("-", "");
 			try (var connection = context.getBean(RedisConnectionFactory.class).getConnection()) {
 				assertThat(connection.keyCommands().exists(("shop:{" + id + "}").getBytes())).isTrue();

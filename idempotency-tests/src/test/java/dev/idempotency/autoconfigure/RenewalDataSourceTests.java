@@ -42,6 +42,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -83,9 +84,10 @@ class RenewalDataSourceTests {
 						return null;
 					})));
 			try {
-				await().until(() -> database.store().find(this.key).isPresent());
+				await().until(() -> one(database.store()).find(this.key).isPresent());
 				await().pollDelay(LEASE.plusMillis(500)).until(() -> true);
-				assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+				assertThat(one(database.store()).claim(TestDatabase.request(this.key)))
+					.isInstanceOf(Claim.InProgress.class);
 				assertThat(sessions()).isEqualTo(2);
 			}
 			finally {
@@ -168,8 +170,8 @@ class RenewalDataSourceTests {
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(used, TestDatabase.TABLE, TestDatabase.TIMEOUT,
 					Layout.SINGLE, Duration.ZERO, RenewalDataSource.forPool(used, Duration.ofSeconds(1)));
 			ClaimRequest request = TestDatabase.request(this.key);
-			assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
-			assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);
+			assertThat(one(store).claim(request)).isInstanceOf(Claim.Acquired.class);
+			assertThat(one(store).renew(request)).isEqualTo(Settlement.SETTLED);
 			store.close();
 		}
 	}

@@ -24,6 +24,7 @@ import dev.idempotency.template.StoreObserver;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.awaitility.Awaitility.await;
@@ -84,8 +85,8 @@ class CleanupJobTests {
 
 	private static IdempotencyKey completed() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(request);
-		database.store().complete(request, null);
+		one(database.store()).claim(request);
+		one(database.store()).complete(request, null);
 		return request.key();
 	}
 
@@ -102,7 +103,7 @@ class CleanupJobTests {
 	void expiredRecordsAreDeleted() {
 		IdempotencyKey key = expired(1).get(0);
 		assertThat(this.job.runOnce()).isOne();
-		assertThat(database.store().find(key)).isEmpty();
+		assertThat(one(database.store()).find(key)).isEmpty();
 	}
 
 	@Test

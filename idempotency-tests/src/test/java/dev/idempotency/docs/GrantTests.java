@@ -36,6 +36,7 @@ import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -169,18 +170,18 @@ class GrantTests {
 
 	private static ClaimRequest claimAndComplete(IdempotencyStore store) {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
-		assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);
-		assertThat(store.complete(request, new byte[] { 1 })).isEqualTo(Settlement.SETTLED);
-		assertThat(store.claim(TestDatabase.request(request.key()))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store).claim(request)).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store).renew(request)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).complete(request, new byte[] { 1 })).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).claim(TestDatabase.request(request.key()))).isInstanceOf(Claim.Completed.class);
 		return request;
 	}
 
 	private static void assertWorks(IdempotencyStore store) {
 		ClaimRequest completed = claimAndComplete(store);
 		ClaimRequest failed = TestDatabase.request(TestDatabase.newKey());
-		store.claim(failed);
-		assertThat(store.fail(failed, new Failure("Error", "message"))).isEqualTo(Settlement.SETTLED);
+		one(store).claim(failed);
+		assertThat(one(store).fail(failed, new Failure("Error", "message"))).isEqualTo(Settlement.SETTLED);
 		assertThat(store.records().orElseThrow().failed(10, null).records()).isNotEmpty();
 		assertThat(store.records().orElseThrow().release(failed.key(), false)).isEqualTo(Change.DONE);
 		assertThat(store.records().orElseThrow().evict(completed.key(), false)).isEqualTo(Change.DONE);

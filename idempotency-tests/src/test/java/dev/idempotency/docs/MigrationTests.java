@@ -36,6 +36,7 @@ import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -152,12 +153,12 @@ class MigrationTests {
 
 	private static void assertImported(TestDatabase database, Instant now) {
 		IdempotencyKey key = IdempotencyKey.of(SCOPE, "Zahlung-ü");
-		assertThat(database.store().claim(TestDatabase.request(key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(database.store()).claim(TestDatabase.request(key))).isInstanceOf(Claim.Completed.class);
 		IdempotencyRecord record = database.record(key);
 		assertThat(record.state()).isEqualTo(State.COMPLETED);
 		assertThat(Duration.between(record.createdAt(), now).abs()).isLessThan(Duration.ofMinutes(5));
 		assertThat(Duration.between(record.createdAt(), record.expiresAt())).isEqualTo(Duration.ofDays(7));
-		assertThat(database.store().find(IdempotencyKey.of(SCOPE, "old"))).isEmpty();
+		assertThat(one(database.store()).find(IdempotencyKey.of(SCOPE, "old"))).isEmpty();
 	}
 
 	@Test
@@ -169,7 +170,7 @@ class MigrationTests {
 			KeyImport keys = new KeyImport(template, key.scope(), Duration.ofDays(7));
 			keys.add(List.of("1", "2", "2"));
 			keys.add(List.of("2", "3"));
-			assertThat(redis.store().claim(TestDatabase.request(key))).isInstanceOf(Claim.Completed.class);
+			assertThat(one(redis.store()).claim(TestDatabase.request(key))).isInstanceOf(Claim.Completed.class);
 		}
 	}
 

@@ -51,6 +51,7 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -128,8 +129,7 @@ class TemplateExampleTests {
 	void requestWhoseKeyIsInProgressIsRefusedWith409() {
 		String from = account(100);
 		IdempotencyKey key = IdempotencyKey.of("transfers/alice", "running-" + from);
-		this.context.getBean(IdempotencyTemplate.class)
-			.store()
+		one(this.context.getBean(IdempotencyTemplate.class).store())
 			.claim(new ClaimRequest(key, UUID.randomUUID(), null, Duration.ofMinutes(1), Duration.ofHours(1)));
 		assertThat(transfer(key.value(), from, 10)).hasStatus(HttpStatus.CONFLICT).containsHeader("Retry-After");
 		assertThat(balance(from)).isEqualTo(100);

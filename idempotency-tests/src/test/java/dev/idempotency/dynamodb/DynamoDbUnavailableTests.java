@@ -27,6 +27,7 @@ import dev.idempotency.testsupport.DynamoDbServer;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestDynamoDb;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -88,16 +89,16 @@ class DynamoDbUnavailableTests {
 	}
 
 	static Stream<Named<BiConsumer<DynamoDbIdempotencyStore, ClaimRequest>>> calls() {
-		return Stream.of(Named.of("claim", DynamoDbIdempotencyStore::claim),
+		return Stream.of(Named.of("claim", (store, claim) -> one(store).claim(claim)),
 				Named.of("claim all",
-						(store, claim) -> store.claimAll(List.of(claim, TestDatabase.request(TestDatabase.newKey())))),
-				Named.of("complete", (store, claim) -> store.complete(claim, null)),
-				Named.of("fail", (store, claim) -> store.fail(claim, new Failure("x", null))),
-				Named.of("release", DynamoDbIdempotencyStore::release),
-				Named.of("renew", DynamoDbIdempotencyStore::renew),
+						(store, claim) -> store.claim(List.of(claim, TestDatabase.request(TestDatabase.newKey())))),
+				Named.of("complete", (store, claim) -> one(store).complete(claim, null)),
+				Named.of("fail", (store, claim) -> one(store).fail(claim, new Failure("x", null))),
+				Named.of("release", (store, claim) -> one(store).release(claim)),
+				Named.of("renew", (store, claim) -> one(store).renew(claim)),
 				Named.of("restore", (store, claim) -> store.restore(claim, new Claim.Acquired(1, 1))),
 				Named.of("look up", DynamoDbIdempotencyStore::lookUp),
-				Named.of("find", (store, claim) -> store.find(claim.key())),
+				Named.of("find", (store, claim) -> one(store).find(claim.key())),
 				Named.of("overview", (store, claim) -> store.records().orElseThrow().overview()),
 				Named.of("evict", (store, claim) -> store.records().orElseThrow().evict(claim.key(), true)),
 				Named.of("ping", (store, claim) -> store.ping()));
@@ -112,7 +113,7 @@ class DynamoDbUnavailableTests {
 
 	@Test
 	void callsEndWithinTheTimeoutWhenTheServerIsFrozen() {
-		store.claim(this.request);
+		one(store).claim(this.request);
 		server.freeze();
 		try {
 			calls().parallel()
@@ -126,17 +127,17 @@ class DynamoDbUnavailableTests {
 
 	@Test
 	void storeKeepsItsRecordsOverARestartOfTheServer() {
-		store.claim(this.request);
+		one(store).claim(this.request);
 		server.stop();
 		try {
-			assertUnavailable("DynamoDB cannot be reached", () -> brief.complete(this.request, null));
+			assertUnavailable("DynamoDB cannot be reached", () -> one(brief).complete(this.request, null));
 		}
 		finally {
 			server.start();
 		}
 		await().atMost(Duration.ofSeconds(20))
 			.ignoreExceptions()
-			.until(() -> store.complete(this.request, null), Settlement.SETTLED::equals);
+			.until(() -> one(store).complete(this.request, null), Settlement.SETTLED::equals);
 	}
 
 	@ParameterizedTest
@@ -177,28 +178,28 @@ class DynamoDbUnavailableTests {
 	void claimThatTheSdkRepeatsCountsOnce() {
 		faults.attempts();
 		faults.loseAnswers(1);
-		assertThat(store.claim(this.request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(this.request)).isEqualTo(new Claim.Acquired(1, 1));
 		assertThat(faults.attempts()).isGreaterThan(1);
-		store.fail(this.request, new Failure("x", null));
+		one(store).fail(this.request, new Failure("x", null));
 		ClaimRequest second = TestDatabase.request(this.request.key());
 		faults.loseAnswers(1);
-		assertThat(store.claim(second)).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(one(store).claim(second)).isEqualTo(new Claim.Acquired(2, 2));
 		assertThat(dynamoDb.record(second.key()).fence()).isEqualTo(2);
 	}
 
 	@Test
 	@Tag("promise-4")
 	void settlementThatTheSdkRepeatsIsSettledOnce() {
-		store.claim(this.request);
+		one(store).claim(this.request);
 		faults.loseAnswers(1);
-		assertThat(store.renew(this.request)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).renew(this.request)).isEqualTo(Settlement.SETTLED);
 		faults.loseAnswers(1);
-		assertThat(store.release(this.request)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).release(this.request)).isEqualTo(Settlement.SETTLED);
 		assertThat(dynamoDb.record(this.request.key()).attempt()).isZero();
 		ClaimRequest second = TestDatabase.request(this.request.key());
-		assertThat(store.claim(second)).isEqualTo(new Claim.Acquired(2, 1));
+		assertThat(one(store).claim(second)).isEqualTo(new Claim.Acquired(2, 1));
 		faults.loseAnswers(1);
-		assertThat(store.complete(second, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).complete(second, null)).isEqualTo(Settlement.SETTLED);
 		ClaimRequest third = TestDatabase.request(TestDatabase.newKey());
 		faults.loseAnswers(1);
 		assertThat(store.restore(third, new Claim.Acquired(7, 3))).isEqualTo(Settlement.SETTLED);
@@ -208,28 +209,28 @@ class DynamoDbUnavailableTests {
 	@Test
 	void requestsAreOneForEachCall() {
 		faults.attempts();
-		store.claim(this.request);
+		one(store).claim(this.request);
 		assertThat(faults.attempts()).isOne();
-		assertThat(store.claim(TestDatabase.request(this.request.key()))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(store).claim(TestDatabase.request(this.request.key()))).isInstanceOf(Claim.InProgress.class);
 		assertThat(faults.attempts()).isOne();
-		store.complete(this.request, null);
+		one(store).complete(this.request, null);
 		assertThat(faults.attempts()).isOne();
-		assertThat(store.claim(TestDatabase.request(this.request.key()))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store).claim(TestDatabase.request(this.request.key()))).isInstanceOf(Claim.Completed.class);
 		assertThat(faults.attempts()).isOne();
 	}
 
 	@Test
 	void interruptedThreadCompletesAndStaysInterrupted() {
-		store.claim(this.request);
+		one(store).claim(this.request);
 		Thread.currentThread().interrupt();
-		assertThat(store.complete(this.request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).complete(this.request, null)).isEqualTo(Settlement.SETTLED);
 		assertThat(Thread.interrupted()).isTrue();
 	}
 
 	@Test
 	void interruptedThreadClaimsABatchAndStaysInterrupted() {
 		Thread.currentThread().interrupt();
-		assertThat(store.claimAll(List.of(this.request, TestDatabase.request(TestDatabase.newKey()))))
+		assertThat(store.claim(List.of(this.request, TestDatabase.request(TestDatabase.newKey()))))
 			.containsOnly(new Claim.Acquired(1, 1));
 		assertThat(Thread.interrupted()).isTrue();
 	}
@@ -240,7 +241,7 @@ class DynamoDbUnavailableTests {
 		try (DynamoDbIdempotencyStore other = new DynamoDbIdempotencyStore(client, "missing", TestDynamoDb.TIMEOUT,
 				Duration.ZERO)) {
 			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-				.isThrownBy(() -> other.claim(this.request))
+				.isThrownBy(() -> one(other).claim(this.request))
 				.withMessage("DynamoDB refused the request (ResourceNotFoundException)");
 		}
 	}
@@ -248,12 +249,12 @@ class DynamoDbUnavailableTests {
 	@Test
 	@Tag("promise-14")
 	void resultThatDoesNotFitIntoAnItemIsARefusal() {
-		store.claim(this.request);
+		one(store).claim(this.request);
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-			.isThrownBy(() -> store.complete(this.request, new byte[410 * 1024]))
+			.isThrownBy(() -> one(store).complete(this.request, new byte[410 * 1024]))
 			.withMessage("DynamoDB refused the request (ValidationException)");
 		byte[] largest = new byte[(int) DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toBytes()];
-		assertThat(store.complete(this.request, largest)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).complete(this.request, largest)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
@@ -263,8 +264,7 @@ class DynamoDbUnavailableTests {
 		closed.close();
 		own.close();
 		List<ClaimRequest> requests = List.of(this.request, TestDatabase.request(TestDatabase.newKey()));
-		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-			.isThrownBy(() -> closed.claimAll(requests));
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> closed.claim(requests));
 	}
 
 	@ParameterizedTest

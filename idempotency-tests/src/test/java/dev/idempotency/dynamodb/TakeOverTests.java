@@ -29,6 +29,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestDynamoDb;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -59,11 +60,11 @@ class TakeOverTests {
 		for (int round = 0; round < 3; round++) {
 			ClaimRequest dead = TestDatabase.request(TestDatabase.newKey(), LEASE);
 			long asked = System.nanoTime();
-			dynamoDb.store().claim(dead);
+			one(dynamoDb.store()).claim(dead);
 			List<Claim.Acquired> owners = observe(dead.key(), (round - 1) * 5);
 			assertThat(owners).containsExactly(new Claim.Acquired(2, 2));
 			assertThat(System.nanoTime() - asked).isGreaterThanOrEqualTo(LEASE.toNanos());
-			assertThat(dynamoDb.store().complete(dead, null)).isEqualTo(Settlement.LOST);
+			assertThat(one(dynamoDb.store()).complete(dead, null)).isEqualTo(Settlement.LOST);
 		}
 	}
 
@@ -77,10 +78,10 @@ class TakeOverTests {
 				DynamoDbIdempotencyStore store = Processes.withClock(dynamoDb, Duration.ofHours(hoursAhead * i),
 						Duration.ZERO);
 				observers.add(threads.submit(() -> {
-					Claim claim = store.claim(TestDatabase.request(observed));
+					Claim claim = one(store).claim(TestDatabase.request(observed));
 					while (!(claim instanceof Claim.Acquired)
-							&& dynamoDb.store().find(observed).orElseThrow().fence() == 1) {
-						claim = store.claim(TestDatabase.request(observed));
+							&& one(dynamoDb.store()).find(observed).orElseThrow().fence() == 1) {
+						claim = one(store).claim(TestDatabase.request(observed));
 					}
 					return claim;
 				}));
@@ -107,59 +108,60 @@ class TakeOverTests {
 		while (System.nanoTime() < end) {
 			for (Renewing each : owners) {
 				each.renewInTime();
-				assertThat(other.claim(TestDatabase.request(each.claim.key()))).isInstanceOf(Claim.InProgress.class);
+				assertThat(one(other).claim(TestDatabase.request(each.claim.key())))
+					.isInstanceOf(Claim.InProgress.class);
 			}
 			LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(100));
 		}
 		assertThat(owners)
-			.allSatisfy((each) -> assertThat(each.store.complete(each.claim, null)).isEqualTo(Settlement.SETTLED));
+			.allSatisfy((each) -> assertThat(one(each.store).complete(each.claim, null)).isEqualTo(Settlement.SETTLED));
 	}
 
 	@Test
 	@Tag("promise-2")
 	void observerWaitsForTheLeaseOfTheOwnerAndNotForItsOwn() {
-		dynamoDb.store().claim(TestDatabase.request(this.key, LEASE.multipliedBy(100)));
+		one(dynamoDb.store()).claim(TestDatabase.request(this.key, LEASE.multipliedBy(100)));
 		DynamoDbIdempotencyStore other = Processes.another(dynamoDb);
-		assertThat(other.claim(TestDatabase.request(this.key, Duration.ofMillis(1)))).isInstanceOfSatisfying(
+		assertThat(one(other).claim(TestDatabase.request(this.key, Duration.ofMillis(1)))).isInstanceOfSatisfying(
 				Claim.InProgress.class,
 				(claim) -> assertThat(claim.retryAfter()).isBetween(LEASE.multipliedBy(90), LEASE.multipliedBy(100)));
-		assertThat(other.claim(TestDatabase.request(this.key, Duration.ofMillis(1))))
+		assertThat(one(other).claim(TestDatabase.request(this.key, Duration.ofMillis(1))))
 			.isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	void eachProcessObservesAWholeLeaseItself() {
-		dynamoDb.store().claim(this.owner);
+		one(dynamoDb.store()).claim(this.owner);
 		DynamoDbIdempotencyStore first = Processes.another(dynamoDb);
-		assertThat(first.claim(newRequest())).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(first).claim(newRequest())).isInstanceOf(Claim.InProgress.class);
 		await().atMost(LEASE.multipliedBy(20)).until(() -> !Processes.isAlive(first, newRequest()));
 		DynamoDbIdempotencyStore restarted = Processes.another(dynamoDb);
 		assertThat(restarted.lookUp(newRequest())).isInstanceOf(Claim.InProgress.class);
-		assertThat(first.claim(newRequest())).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(one(first).claim(newRequest())).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 	@Test
 	@Tag("promise-2")
 	void claimThatIsRestoredAfterAnEvictionIsObservedAnew() {
-		dynamoDb.store().claim(this.owner);
+		one(dynamoDb.store()).claim(this.owner);
 		DynamoDbIdempotencyStore other = Processes.another(dynamoDb);
-		assertThat(other.claim(newRequest())).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(other).claim(newRequest())).isInstanceOf(Claim.InProgress.class);
 		await().atMost(LEASE.multipliedBy(20)).until(() -> !Processes.isAlive(other, newRequest()));
 		dynamoDb.store().records().orElseThrow().evict(this.key, true);
 		dynamoDb.store().restore(this.owner, new Claim.Acquired(1, 1));
-		assertThat(other.claim(newRequest())).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(other).claim(newRequest())).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	@Tag("promise-2")
 	void operatorReleasesAClaimOnlyWhenItsProcessHasSeenItForAWholeLease() {
-		dynamoDb.store().claim(this.owner);
+		one(dynamoDb.store()).claim(this.owner);
 		DynamoDbIdempotencyStore ahead = Processes.withClock(dynamoDb, Duration.ofHours(5), Duration.ZERO);
 		assertThat(ahead.records().orElseThrow().release(this.key, false)).isEqualTo(Change.ALIVE);
 		assertThat(ahead.records().orElseThrow().evict(this.key, false)).isEqualTo(Change.ALIVE);
 		await().atMost(LEASE.multipliedBy(20))
 			.until(() -> ahead.records().orElseThrow().release(this.key, false), Change.DONE::equals);
-		assertThat(dynamoDb.store().complete(this.owner, null)).isEqualTo(Settlement.LOST);
+		assertThat(one(dynamoDb.store()).complete(this.owner, null)).isEqualTo(Settlement.LOST);
 	}
 
 	@ParameterizedTest
@@ -170,25 +172,25 @@ class TakeOverTests {
 		DynamoDbIdempotencyStore own = Processes.withClock(dynamoDb, Duration.ofMinutes(-minutesAhead), limit);
 		DynamoDbIdempotencyStore other = Processes.withClock(dynamoDb, Duration.ZERO, limit);
 		ClaimRequest request = new ClaimRequest(this.key, this.owner.token(), null, LEASE, Duration.ofSeconds(1));
-		own.claim(request);
-		own.complete(request, null);
-		assertThat(other.claim(newRequest())).isInstanceOf(Claim.Completed.class);
+		one(own).claim(request);
+		one(own).complete(request, null);
+		assertThat(one(other).claim(newRequest())).isInstanceOf(Claim.Completed.class);
 		DynamoDbIdempotencyStore later = Processes.withClock(dynamoDb, Duration.ofMinutes(10), limit);
-		assertThat(later.claim(newRequest())).isEqualTo(new Claim.Acquired(2, 1));
+		assertThat(one(later).claim(newRequest())).isEqualTo(new Claim.Acquired(2, 1));
 	}
 
 	@Test
 	void itemIsDeletedAfterItsRetentionAndTheLimitOfClocks() {
 		Duration limit = Duration.ofMinutes(5);
 		DynamoDbIdempotencyStore store = Processes.withClock(dynamoDb, Duration.ZERO, limit);
-		store.claim(this.owner);
+		one(store).claim(this.owner);
 		long expires = dynamoDb.record(this.key).expiresAt().plus(limit).getEpochSecond();
 		assertThat(timeToLive()).isEqualTo(expires + 1);
 		ClaimRequest longer = new ClaimRequest(this.key, this.owner.token(), null, Duration.ofDays(2),
 				this.owner.retention());
-		store.renew(longer);
+		one(store).renew(longer);
 		assertThat(timeToLive()).isGreaterThan(expires + Duration.ofDays(1).toSeconds());
-		store.complete(this.owner, null);
+		one(store).complete(this.owner, null);
 		assertThat(timeToLive()).isEqualTo(expires + 1);
 	}
 
@@ -240,13 +242,13 @@ class TakeOverTests {
 
 		Renewing(Duration ahead) {
 			this.store = Processes.withClock(dynamoDb, ahead, Duration.ZERO);
-			this.store.claim(this.claim);
+			one(this.store).claim(this.claim);
 		}
 
 		void renewInTime() {
 			long now = System.nanoTime();
 			if (now - this.renewed > LEASE.toNanos() / 4) {
-				assertThat(this.store.renew(this.claim)).isEqualTo(Settlement.SETTLED);
+				assertThat(one(this.store).renew(this.claim)).isEqualTo(Settlement.SETTLED);
 				this.renewed = now;
 			}
 		}

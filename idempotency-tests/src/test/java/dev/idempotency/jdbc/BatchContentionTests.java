@@ -24,14 +24,16 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -100,18 +102,18 @@ class BatchContentionTests {
 		List<ClaimRequest> batch = keys.stream().map(TestDatabase::request).toList();
 		if (inTransaction) {
 			transactions.executeWithoutResult((status) -> {
-				patient.insertAll(batch);
+				patient.insert(batch);
 				status.setRollbackOnly();
 			});
 			transactions.executeWithoutResult((status) -> {
-				patient.claimAllInTransaction(batch, false);
+				patient.claimInTransaction(batch, false);
 				status.setRollbackOnly();
 			});
-			patient.noteFailures(batch, FAILURE);
+			patient.settleAfterTransaction(Endings.failed(batch, FAILURE), List.of());
 		}
 		else {
-			patient.claimAll(batch);
-			patient.failAll(batch, FAILURE);
+			patient.claim(batch);
+			patient.settle(Endings.failed(batch, FAILURE));
 		}
 	}
 
@@ -119,14 +121,13 @@ class BatchContentionTests {
 	void batchThatConflictsWithAnOpenTransactionEndsInTimeAndClaimsNothing() {
 		whileInserted(() -> {
 			long start = System.nanoTime();
-			assertThatExceptionOfType(OperationInProgressException.class)
-				.isThrownBy(() -> store.claimAll(this.requests))
+			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> store.claim(this.requests))
 				.withMessageContaining("55P03");
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(TestDatabase.TIMEOUT.dividedBy(8),
 					TestDatabase.TIMEOUT.multipliedBy(4));
-			assertThat(store.find(this.requests.get(0).key())).isEmpty();
+			assertThat(one(store).find(this.requests.get(0).key())).isEmpty();
 		});
-		assertThat(store.claimAll(this.requests)).filteredOn(Claim.Acquired.class::isInstance).hasSize(4);
+		assertThat(store.claim(this.requests)).filteredOn(Claim.Acquired.class::isInstance).hasSize(4);
 	}
 
 	@ParameterizedTest
@@ -135,10 +136,10 @@ class BatchContentionTests {
 	void batchThatWaitedForACompletionReturnsItAndAcquiresTheOtherKeys(boolean inTransaction) {
 		JdbcIdempotencyStore patient = patientStore();
 		CompletableFuture<List<Claim>> second = transactions.execute((status) -> {
-			store.insert(TestDatabase.request(this.held.key()));
+			one(store).insert(TestDatabase.request(this.held.key()));
 			CompletableFuture<List<Claim>> waiting = CompletableFuture.supplyAsync(() -> inTransaction
-					? transactions.execute((other) -> patient.claimAllInTransaction(this.requests, false))
-					: patient.claimAll(this.requests));
+					? transactions.execute((other) -> patient.claimInTransaction(this.requests, false))
+					: patient.claim(this.requests));
 			await().pollInterval(Duration.ofMillis(5)).until(BatchContentionTests::sessionWaits);
 			return waiting;
 		});
@@ -158,12 +159,12 @@ class BatchContentionTests {
 	void lockTimeoutOfTheTransactionIsRestoredAfterABatch() {
 		transactions.executeWithoutResult((status) -> {
 			inside.execute("SET LOCAL lock_timeout = '7s'");
-			store.claimAll(this.requests.subList(0, 2));
-			store.insertAll(this.requests);
+			store.claim(this.requests.subList(0, 2));
+			store.insert(this.requests);
 			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
-			store.claimAllInTransaction(this.requests, false);
+			store.claimInTransaction(this.requests, false);
 			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
-			store.claimAllInTransaction(this.requests.subList(0, 2), true);
+			store.claimInTransaction(this.requests.subList(0, 2), true);
 			assertThat(inside.queryForObject("SHOW lock_timeout", String.class)).isEqualTo("7s");
 		});
 	}
@@ -175,10 +176,10 @@ class BatchContentionTests {
 			.sorted((left, right) -> left.key().id().toString().compareTo(right.key().id().toString()))
 			.toList();
 		transactions.executeWithoutResult((status) -> {
-			store.insert(TestDatabase.request(sorted.get(4).key()));
+			one(store).insert(TestDatabase.request(sorted.get(4).key()));
 			assertThat(CompletableFuture.supplyAsync(() -> transactions.execute((other) -> {
 				inside.execute("SET LOCAL lock_timeout = '5s'");
-				return store.claimAllInTransaction(this.requests, false);
+				return store.claimInTransaction(this.requests, false);
 			}))).failsWithin(4, TimeUnit.SECONDS)
 				.withThrowableThat()
 				.withCauseInstanceOf(OperationInProgressException.class);
@@ -187,25 +188,43 @@ class BatchContentionTests {
 
 	@Test
 	void otherKeysAreCompletedWhileOneIsBeingTakenOver() {
-		store.claimAll(this.requests);
+		store.claim(this.requests);
 		database.endLease(this.held.key());
-		List<Completion> completions = this.requests.stream().map((owner) -> new Completion(owner, null)).toList();
+		List<Ending> completions = Endings.completed(this.requests, null);
 		transactions.executeWithoutResult((status) -> {
-			store.claimAllInTransaction(List.of(TestDatabase.request(this.held.key())), false).get(0);
-			assertThat(CompletableFuture.supplyAsync(() -> store.completeAll(completions)))
-				.failsWithin(5, TimeUnit.SECONDS)
+			store.claimInTransaction(List.of(TestDatabase.request(this.held.key())), false).get(0);
+			assertThat(CompletableFuture.supplyAsync(() -> store.settle(completions))).failsWithin(5, TimeUnit.SECONDS)
 				.withThrowableThat()
 				.withCauseInstanceOf(OperationInProgressException.class);
 			assertThat(database.record(this.requests.get(0).key()).state()).isEqualTo(State.COMPLETED);
 			assertThat(database.record(this.requests.get(4).key()).state()).isEqualTo(State.COMPLETED);
 		});
-		assertThat(store.completeAll(completions)).containsExactly(Settlement.SETTLED, Settlement.SETTLED,
-				Settlement.LOST, Settlement.SETTLED, Settlement.SETTLED);
+		assertThat(store.settle(completions)).containsExactly(Settlement.SETTLED, Settlement.SETTLED, Settlement.LOST,
+				Settlement.SETTLED, Settlement.SETTLED);
+	}
+
+	@Test
+	void claimsThatEndInAnotherWayAreSettledWhileOneIsBeingTakenOver() {
+		store.claim(this.requests);
+		database.endLease(this.held.key());
+		ClaimRequest completed = this.requests.get(0);
+		ClaimRequest released = this.requests.get(4);
+		List<Ending> endings = List.of(new Ending.Failed(this.held, FAILURE), new Ending.Completed(completed, null),
+				new Ending.Released(released));
+		transactions.executeWithoutResult((status) -> {
+			store.claimInTransaction(List.of(TestDatabase.request(this.held.key())), false).get(0);
+			assertThat(CompletableFuture.supplyAsync(() -> store.settle(endings))).failsWithin(5, TimeUnit.SECONDS)
+				.withThrowableThat()
+				.withCauseInstanceOf(OperationInProgressException.class);
+			assertThat(database.record(completed.key()).state()).isEqualTo(State.COMPLETED);
+			assertThat(database.record(released.key()).state()).isEqualTo(State.FAILED);
+		});
+		assertThat(store.settle(endings)).containsExactly(Settlement.LOST, Settlement.SETTLED, Settlement.SETTLED);
 	}
 
 	private void whileInserted(Runnable action) {
 		transactions.executeWithoutResult((status) -> {
-			store.insert(TestDatabase.request(this.held.key()));
+			one(store).insert(TestDatabase.request(this.held.key()));
 			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
 		});
 	}

@@ -9,9 +9,10 @@ import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
@@ -54,15 +55,17 @@ class BatchPlanTests {
 		List<ClaimRequest> requests = Stream.generate(() -> TestDatabase.request(TestDatabase.newKey()))
 			.limit(10)
 			.toList();
-		List<Completion> completions = requests.stream().map((owner) -> new Completion(owner, new byte[0])).toList();
-		store.noteFailures(requests, failure);
-		store.claimAll(requests);
-		store.renewAll(requests);
-		store.releaseAll(requests);
-		store.failAll(requests, failure);
-		store.claimAll(requests);
+		List<Ending.Completed> completions = requests.stream()
+			.map((owner) -> new Ending.Completed(owner, new byte[0]))
+			.toList();
+		store.settleAfterTransaction(Endings.failed(requests, failure), List.of());
+		store.claim(requests);
+		store.renew(requests);
+		store.settle(Endings.released(requests));
+		store.settle(Endings.failed(requests, failure));
+		store.claim(requests);
 		store.completeAndClaim(completions.get(0), TestDatabase.request(TestDatabase.newKey()));
-		store.completeAll(completions);
+		store.settle(List.copyOf(completions));
 		new TransactionTemplate(new JdbcTransactionManager(session))
 			.executeWithoutResult((status) -> store.storeResults(completions));
 	}

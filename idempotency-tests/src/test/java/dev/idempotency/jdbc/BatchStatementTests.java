@@ -1,5 +1,6 @@
 package dev.idempotency.jdbc;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -15,14 +16,17 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 /**
@@ -56,24 +60,20 @@ class BatchStatementTests {
 		return Stream.generate(() -> TestDatabase.request(TestDatabase.newKey())).limit(size).toList();
 	}
 
-	private static List<Completion> completions(List<ClaimRequest> owners) {
-		return owners.stream().map((owner) -> new Completion(owner, new byte[] { 1 })).toList();
-	}
-
 	@Test
 	void leasedBatchWithDuplicatesCostsOneStatementToClaimAndOneToComplete() {
 		List<ClaimRequest> known = this.requests.stream()
 			.limit(100)
 			.map((request) -> TestDatabase.request(request.key()))
 			.toList();
-		store.claimAll(known);
-		store.completeAll(completions(known));
-		assertThat(count(() -> assertThat(store.claimAll(this.requests)).filteredOn(Claim.Acquired.class::isInstance)
-			.hasSize(400))).isOne();
-		List<ClaimRequest> owners = this.requests.subList(100, 500);
+		store.claim(known);
+		store.settle(Endings.completed(known, new byte[] { 1 }));
 		assertThat(count(
-				() -> assertThat(store.completeAll(completions(owners))).hasSize(400).containsOnly(Settlement.SETTLED)))
+				() -> assertThat(store.claim(this.requests)).filteredOn(Claim.Acquired.class::isInstance).hasSize(400)))
 			.isOne();
+		List<ClaimRequest> owners = this.requests.subList(100, 500);
+		assertThat(count(() -> assertThat(store.settle(Endings.completed(owners, new byte[] { 1 }))).hasSize(400)
+			.containsOnly(Settlement.SETTLED))).isOne();
 	}
 
 	@ParameterizedTest
@@ -82,44 +82,62 @@ class BatchStatementTests {
 		transactions.executeWithoutResult((status) -> {
 			assertThat(count(() -> {
 				if (insert) {
-					store.insertAll(this.requests);
+					store.insert(this.requests);
 				}
 				else {
-					store.claimAllInTransaction(this.requests, false);
+					store.claimInTransaction(this.requests, false);
 				}
 			})).isOne();
-			assertThat(count(() -> store.storeResults(completions(this.requests)))).isOne();
+			assertThat(count(() -> store.storeResults(
+					this.requests.stream().map((owner) -> new Ending.Completed(owner, new byte[] { 1 })).toList())))
+				.isOne();
 		});
 	}
 
 	@Test
 	void failuresAndReleasesOfABatchCostOneStatement() {
-		store.claimAll(this.requests);
-		assertThat(count(() -> store.releaseAll(this.requests.subList(0, 250)))).isOne();
-		assertThat(count(() -> store.failAll(this.requests.subList(250, 500), FAILURE))).isOne();
-		assertThat(count(() -> store.noteFailures(this.requests, FAILURE))).isOne();
+		store.claim(this.requests);
+		assertThat(count(() -> store.settle(Endings.released(this.requests.subList(0, 250))))).isOne();
+		assertThat(count(() -> store.settle(Endings.failed(this.requests.subList(250, 500), FAILURE)))).isOne();
+		assertThat(count(() -> store.settleAfterTransaction(Endings.failed(this.requests, FAILURE), List.of())))
+			.isOne();
+	}
+
+	@Test
+	void endingsOfSeveralKindsCostOneStatementForEachKindAndFailure() {
+		store.claim(this.requests);
+		List<Ending> endings = new ArrayList<>(Endings.completed(this.requests.subList(0, 100), null));
+		endings.addAll(Endings.released(this.requests.subList(100, 200)));
+		endings.addAll(Endings.failed(this.requests.subList(200, 300), FAILURE));
+		endings.addAll(Endings.failed(this.requests.subList(300, 500), new Failure("another", null)));
+		assertThat(count(() -> assertThat(store.settle(endings)).hasSize(500).containsOnly(Settlement.SETTLED)))
+			.isEqualTo(4);
+	}
+
+	@Test
+	void completionAfterTheTransactionIsRefused() {
+		assertThatIllegalArgumentException()
+			.isThrownBy(() -> store.settleAfterTransaction(Endings.completed(this.requests, null), List.of()));
 	}
 
 	@Test
 	void batchWithTheSameKeyTwiceIsRejected() {
 		ClaimRequest first = this.requests.get(0);
 		List<ClaimRequest> twice = List.of(first, TestDatabase.request(first.key()));
-		assertThatIllegalStateException().isThrownBy(() -> store.claimAll(twice));
-		assertThat(store.find(first.key())).isEmpty();
+		assertThatIllegalStateException().isThrownBy(() -> store.claim(twice));
+		assertThat(one(store).find(first.key())).isEmpty();
 	}
 
 	@Test
 	void emptyBatchesCostNothing() {
 		assertThat(count(() -> {
-			store.claimAll(List.of());
-			store.completeAll(List.of());
-			store.failAll(List.of(), FAILURE);
-			store.releaseAll(List.of());
-			store.renewAll(List.of());
-			store.noteFailures(List.of(), FAILURE);
+			store.claim(List.of());
+			store.settle(List.of());
+			store.renew(List.of());
+			store.settleAfterTransaction(List.of(), List.of());
 			transactions.executeWithoutResult((status) -> {
-				store.insertAll(List.of());
-				store.claimAllInTransaction(List.of(), true);
+				store.insert(List.of());
+				store.claimInTransaction(List.of(), true);
 				store.storeResults(List.of());
 			});
 		})).isZero();

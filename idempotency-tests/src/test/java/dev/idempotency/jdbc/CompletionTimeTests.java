@@ -8,10 +8,12 @@ import org.junit.jupiter.api.Named;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -28,17 +30,17 @@ class CompletionTimeTests {
 	@MethodSource("databases")
 	void completionTimeIsNullAfterTheNextClaimOrFailure(TestDatabase database) {
 		try (database) {
-			assertCleared(database, JdbcIdempotencyStore::claim);
-			assertCleared(database, (store, request) -> store.claimAll(List.of(request)));
-			assertCleared(database, (store, request) -> store.noteFailures(List.of(request), new Failure("x", "y")));
+			assertCleared(database, (store, request) -> store.claim(List.of(request)));
+			assertCleared(database, (store, request) -> store
+				.settleAfterTransaction(Endings.failed(List.of(request), new Failure("x", "y")), List.of()));
 		}
 	}
 
 	private static void assertCleared(TestDatabase database,
 			BiConsumer<JdbcIdempotencyStore, ClaimRequest> transition) {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(request);
-		database.store().complete(request, null);
+		one(database.store()).claim(request);
+		one(database.store()).complete(request, null);
 		assertThat(database.record(request.key()).completedAt()).isNotNull();
 		database.endRetention(request.key());
 		transition.accept(database.store(), TestDatabase.request(request.key()));

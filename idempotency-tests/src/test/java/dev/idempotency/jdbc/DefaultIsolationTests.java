@@ -24,6 +24,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -65,8 +66,8 @@ class DefaultIsolationTests {
 		List<Future<?>> all = IntStream.range(0, THREADS).<Future<?>>mapToObj((i) -> threads.submit(() -> {
 			for (int j = 0; j < 100; j++) {
 				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-				assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
-				assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+				assertThat(one(store).claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+				assertThat(one(store).complete(request, null)).isEqualTo(Settlement.SETTLED);
 			}
 		})).toList();
 		for (Future<?> one : all) {
@@ -80,7 +81,7 @@ class DefaultIsolationTests {
 	void isolationAndAutoCommitOfTheConnectionAreRestored(boolean autoCommit) throws SQLException {
 		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_REPEATABLE_READ", autoCommit);
 		this.pool.setMaximumPoolSize(1);
-		store.claim(TestDatabase.request(TestDatabase.newKey()));
+		one(store).claim(TestDatabase.request(TestDatabase.newKey()));
 		try (Connection connection = this.pool.getConnection()) {
 			Connection session = connection.unwrap(Connection.class);
 			assertThat(session.getAutoCommit()).isEqualTo(autoCommit);
@@ -101,7 +102,8 @@ class DefaultIsolationTests {
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		for (int i = 0; i < 3; i++) {
 			await().pollDelay(Duration.ofMillis(600)).until(() -> true);
-			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey())))
+				.isEqualTo(new Claim.Acquired(1, 1));
 		}
 	}
 
@@ -111,10 +113,10 @@ class DefaultIsolationTests {
 			JdbcIdempotencyStore store = store(partitioned, Layout.PARTITIONED, "TRANSACTION_REPEATABLE_READ", true);
 			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
 			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
-			assertThat(store.claim(first)).isEqualTo(new Claim.Acquired(1, 1));
-			assertThat(store.claimAll(List.of(first, second))).hasOnlyElementsOfType(Claim.Acquired.class);
-			assertThat(store.renewAll(List.of(first, second))).containsOnly(Settlement.SETTLED);
-			assertThat(store.complete(first, null)).isEqualTo(Settlement.SETTLED);
+			assertThat(one(store).claim(first)).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(store.claim(List.of(first, second))).hasOnlyElementsOfType(Claim.Acquired.class);
+			assertThat(store.renew(List.of(first, second))).containsOnly(Settlement.SETTLED);
+			assertThat(one(store).complete(first, null)).isEqualTo(Settlement.SETTLED);
 			assertThat(store.deleteExpired(10, Duration.ZERO)).isZero();
 		}
 	}
@@ -123,8 +125,8 @@ class DefaultIsolationTests {
 	void cleanupContinuesWhenARecordIsTakenOverDuringItsPause() {
 		JdbcIdempotencyStore store = store(database, Layout.SINGLE, "TRANSACTION_REPEATABLE_READ", true);
 		ClaimRequest expired = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(expired);
-		database.store().complete(expired, null);
+		one(database.store()).claim(expired);
+		one(database.store()).complete(expired, null);
 		database.endRetention(expired.key());
 		CompletableFuture<Integer> cleanup = CompletableFuture
 			.supplyAsync(() -> store.deleteExpired(10, Duration.ofMillis(800)));
@@ -134,7 +136,7 @@ class DefaultIsolationTests {
 						"SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
 								+ "WHERE l.locktype = 'advisory' AND d.datname = current_database()",
 						Integer.class) > 0);
-		assertThat(database.store().claim(TestDatabase.request(expired.key()))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(database.store()).claim(TestDatabase.request(expired.key()))).isInstanceOf(Claim.Acquired.class);
 		assertThat(cleanup.join()).isZero();
 	}
 

@@ -24,6 +24,7 @@ import dev.idempotency.store.Failure;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -47,8 +48,8 @@ class ExpiredRecordsTests {
 
 	private static IdempotencyKey completed() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(request);
-		database.store().complete(request, null);
+		one(database.store()).claim(request);
+		one(database.store()).complete(request, null);
 		return request.key();
 	}
 
@@ -64,7 +65,7 @@ class ExpiredRecordsTests {
 	@Test
 	void liveClaimsAreNotDeletedAfterTheirRetention() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(request);
+		one(database.store()).claim(request);
 		database.endRetention(request.key());
 		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isZero();
 	}
@@ -72,7 +73,7 @@ class ExpiredRecordsTests {
 	@Test
 	void expiredClaimsAreDeletedAfterTheirRetention() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(request);
+		one(database.store()).claim(request);
 		database.endRetention(request.key());
 		database.endLease(request.key());
 		assertThat(database.store().deleteExpired(100, Duration.ZERO)).isOne();
@@ -83,7 +84,7 @@ class ExpiredRecordsTests {
 		List<IdempotencyKey> keys = expired(2);
 		inTransaction("SELECT 1 FROM idempotency_record WHERE id = '%s' FOR UPDATE".formatted(keys.get(0).id()),
 				() -> assertThat(database.store().deleteExpired(100, Duration.ZERO)).isOne());
-		assertThat(database.store().find(keys.get(0))).isPresent();
+		assertThat(one(database.store()).find(keys.get(0))).isPresent();
 	}
 
 	@Test
@@ -113,8 +114,8 @@ class ExpiredRecordsTests {
 			JdbcSchemaMigration.migrate(pool, table);
 			JdbcIdempotencyStore other = new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT);
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			other.claim(request);
-			other.fail(request, new Failure("x", "y"));
+			one(other).claim(request);
+			one(other).fail(request, new Failure("x", "y"));
 			new JdbcTemplate(pool).update("UPDATE idempotency_record SET expires_at = now()");
 			CompletableFuture<Integer> pausing = pausing(PAUSE);
 			assertThat(other.deleteExpired(100, Duration.ZERO)).isOne();
@@ -143,10 +144,10 @@ class ExpiredRecordsTests {
 	void claimDoesNotWaitForThePause() {
 		IdempotencyKey key = expired(1).get(0);
 		CompletableFuture<Integer> pausing = pausing(PAUSE);
-		assertThat(database.store().claim(TestDatabase.request(key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(database.store()).claim(TestDatabase.request(key))).isInstanceOf(Claim.Acquired.class);
 		assertThat(pausing).isNotDone();
 		assertThat(pausing.join()).isZero();
-		assertThat(database.store().find(key)).isPresent();
+		assertThat(one(database.store()).find(key)).isPresent();
 	}
 
 	private static CompletableFuture<Integer> pausing(Duration pause) {
@@ -164,9 +165,9 @@ class ExpiredRecordsTests {
 		database.jdbc()
 			.update("UPDATE idempotency_record SET expires_at = now() - interval '1 hour' WHERE id = ?", older.id());
 		assertThat(database.store().deleteExpired(2, Duration.ZERO)).isOne();
-		assertThat(database.store().find(older)).isPresent();
+		assertThat(one(database.store()).find(older)).isPresent();
 		assertThat(database.store().deleteExpired(2, Duration.ZERO)).isOne();
-		assertThat(database.store().find(older)).isEmpty();
+		assertThat(one(database.store()).find(older)).isEmpty();
 	}
 
 	@Test
@@ -183,7 +184,7 @@ class ExpiredRecordsTests {
 	@Test
 	void liveClaimsDoNotCountAsBacklog() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(request);
+		one(database.store()).claim(request);
 		database.endRetention(request.key());
 		assertThat(database.store().backlogAge()).isZero();
 	}

@@ -26,6 +26,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -69,37 +70,37 @@ class H2ClaimTests {
 		config.setAutoCommit(false);
 		ClaimRequest request = TestDatabase.request(this.key);
 		try (HikariDataSource pool = new HikariDataSource(config)) {
-			assertThat(new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT).claim(request))
+			assertThat(one(new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT)).claim(request))
 				.isEqualTo(new Claim.Acquired(1, 1));
 		}
-		assertThat(this.database.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.database.store()).complete(request, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
 	@Tag("promise-2")
 	void settlementWaitsForALockForTheTimeoutAtMost() {
 		ClaimRequest request = TestDatabase.request(this.key);
-		this.database.store().claim(request);
+		one(this.database.store()).claim(request);
 		this.transactions.executeWithoutResult((status) -> {
 			this.jdbc.update("UPDATE " + TestDatabase.TABLE + " SET fence = fence WHERE id = ?", this.key.id());
 			CompletableFuture
 				.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class)
-					.isThrownBy(() -> this.database.store().complete(request, null)))
+					.isThrownBy(() -> one(this.database.store()).complete(request, null)))
 				.orTimeout(5, TimeUnit.SECONDS)
 				.join();
 		});
-		assertThat(this.database.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.database.store()).complete(request, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
 	@Tag("promise-7")
 	void leaseThatExpiresDuringALongTransactionIsTakenOver() {
-		this.database.store().claim(TestDatabase.request(this.key, Duration.ofMillis(300)));
+		one(this.database.store()).claim(TestDatabase.request(this.key, Duration.ofMillis(300)));
 		this.transactions.executeWithoutResult((status) -> {
 			this.jdbc.queryForObject("SELECT CURRENT_TIMESTAMP", Object.class);
 			await().pollInSameThread()
 				.until(() -> this.database.store()
-					.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true)
+					.claimInTransaction(List.of(TestDatabase.request(this.key)), true)
 					.get(0), new Claim.Acquired(2, 2)::equals);
 		});
 	}
@@ -107,8 +108,9 @@ class H2ClaimTests {
 	@Test
 	@Tag("promise-9")
 	void claimWithOtherContentIsAMismatch() {
-		this.database.store().claim(TestDatabase.request(this.key, "a"));
-		assertThat(this.database.store().claim(TestDatabase.request(this.key, "b"))).isEqualTo(new Claim.Mismatch());
+		one(this.database.store()).claim(TestDatabase.request(this.key, "a"));
+		assertThat(one(this.database.store()).claim(TestDatabase.request(this.key, "b")))
+			.isEqualTo(new Claim.Mismatch());
 	}
 
 	@Test
@@ -117,26 +119,26 @@ class H2ClaimTests {
 		IdempotencyKey live = TestDatabase.newKey();
 		List.of(inUse, live, TestDatabase.newKey(), TestDatabase.newKey()).forEach((expired) -> {
 			ClaimRequest request = TestDatabase.request(expired);
-			this.database.store().claim(request);
+			one(this.database.store()).claim(request);
 			if (!expired.equals(live)) {
-				this.database.store().complete(request, null);
+				one(this.database.store()).complete(request, null);
 			}
 			this.database.endRetention(expired);
 		});
 		this.transactions.executeWithoutResult((status) -> {
-			this.database.store().claimAllInTransaction(List.of(TestDatabase.request(inUse)), false).get(0);
+			this.database.store().claimInTransaction(List.of(TestDatabase.request(inUse)), false).get(0);
 			assertThat(this.database.store().deleteExpired(1, Duration.ZERO)).isOne();
 			assertThat(this.database.store().deleteExpired(10, Duration.ZERO)).isOne();
 		});
-		assertThat(this.database.store().find(live)).isPresent();
+		assertThat(one(this.database.store()).find(live)).isPresent();
 	}
 
 	@Test
 	void backlogAgeIsThatOfTheOldestExpiredRecord() {
 		assertThat(this.database.store().backlogAge()).isZero();
 		ClaimRequest request = TestDatabase.request(this.key);
-		this.database.store().claim(request);
-		this.database.store().complete(request, null);
+		one(this.database.store()).claim(request);
+		one(this.database.store()).complete(request, null);
 		this.database.jdbc()
 			.update("UPDATE idempotency_record SET expires_at = DATEADD(SECOND, -90, CURRENT_TIMESTAMP)");
 		assertThat(this.database.store().backlogAge()).isBetween(Duration.ofSeconds(90), Duration.ofSeconds(100));

@@ -20,6 +20,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -92,7 +93,8 @@ class H2SchemaTests {
 		}
 		try (HikariDataSource pool = pool(url)) {
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT);
-			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey())))
+				.isEqualTo(new Claim.Acquired(1, 1));
 		}
 	}
 
@@ -103,11 +105,11 @@ class H2SchemaTests {
 		String table = "records";
 		try (HikariDataSource pool = pool("file:" + this.directory.resolve("db"))) {
 			claim(pool, table);
-			new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT).claim(TestDatabase.request(key));
+			one(new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT)).claim(TestDatabase.request(key));
 		}
 		try (HikariDataSource pool = pool("file:" + this.directory.resolve("db"))) {
 			claim(pool, table);
-			assertThat(new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT).find(key)).isPresent();
+			assertThat(one(new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT)).find(key)).isPresent();
 		}
 	}
 
@@ -144,7 +146,7 @@ class H2SchemaTests {
 	private static Claim claim(HikariDataSource pool, String table) {
 		JdbcSchemaMigration.migrate(pool, table);
 		JdbcSchemaValidation.validate(pool, table, Layout.SINGLE, true);
-		return new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT)
+		return one(new JdbcIdempotencyStore(pool, table, TestDatabase.TIMEOUT))
 			.claim(TestDatabase.request(TestDatabase.newKey()));
 	}
 

@@ -27,12 +27,13 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
@@ -42,6 +43,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -137,11 +139,11 @@ class H2StoreTests {
 	void rollbackOfTheCallerRemovesEffectAndRecord() {
 		this.transactions.executeWithoutResult((status) -> {
 			run(Mode.TRANSACTIONAL);
-			assertThat(this.database.store().find(this.key)).isEmpty();
+			assertThat(one(this.database.store()).find(this.key)).isEmpty();
 			status.setRollbackOnly();
 		});
 		assertThat(effects()).isZero();
-		assertThat(this.database.store().find(this.key)).isEmpty();
+		assertThat(one(this.database.store()).find(this.key)).isEmpty();
 	}
 
 	@Test
@@ -176,21 +178,22 @@ class H2StoreTests {
 		ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 		List<ClaimRequest> both = List.of(first, second);
 		Failure failure = new Failure("x", null);
-		assertThat(this.database.store().noteFailures(both, failure)).containsOnly(Settlement.SETTLED);
-		assertThat(this.database.store().claimAll(both)).containsOnly(new Claim.Acquired(2, 2));
-		assertThat(this.database.store().renewAll(both)).containsOnly(Settlement.SETTLED);
-		assertThat(this.database.store().releaseAll(List.of(second, TestDatabase.request(this.key))))
+		assertThat(this.database.store().settleAfterTransaction(Endings.failed(both, failure), List.of()))
+			.containsOnly(Settlement.SETTLED);
+		assertThat(this.database.store().claim(both)).containsOnly(new Claim.Acquired(2, 2));
+		assertThat(this.database.store().renew(both)).containsOnly(Settlement.SETTLED);
+		assertThat(this.database.store().settle(Endings.released(List.of(second, TestDatabase.request(this.key)))))
 			.containsExactly(Settlement.SETTLED, Settlement.LOST);
-		assertThat(
-				this.database.store().completeAll(List.of(new Completion(second, null), new Completion(first, null))))
+		assertThat(this.database.store()
+			.settle(List.of(new Ending.Completed(second, null), new Ending.Completed(first, null))))
 			.containsExactly(Settlement.LOST, Settlement.SETTLED);
 		this.transactions.executeWithoutResult((status) -> {
 			assertThat(this.database.store()
-				.claimAllInTransaction(List.of(TestDatabase.request(this.key, "a"), second), true))
+				.claimInTransaction(List.of(TestDatabase.request(this.key, "a"), second), true))
 				.containsExactly(new Claim.Completed(null), new Claim.Acquired(3, 2));
-			this.database.store().storeResults(List.of(new Completion(second, new byte[] { 2 })));
+			this.database.store().storeResults(List.of(new Ending.Completed(second, new byte[] { 2 })));
 		});
-		assertThat(this.database.store().failAll(both, failure)).containsOnly(Settlement.LOST);
+		assertThat(this.database.store().settle(Endings.failed(both, failure))).containsOnly(Settlement.LOST);
 	}
 
 	// A record that waits too long for the winner is redelivered.

@@ -10,6 +10,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -28,8 +29,8 @@ class HeapOnlyUpdateTests {
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(session, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 			for (int i = 0; i < ROUNDS; i++) {
 				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-				store.claim(request);
-				store.complete(request, new byte[] { 1, 2, 3 });
+				one(store).claim(request);
+				one(store).complete(request, new byte[] { 1, 2, 3 });
 			}
 			new JdbcTemplate(session).execute("SELECT pg_stat_force_next_flush()");
 			Map<String, Object> updates = await().until(() -> updates(database),

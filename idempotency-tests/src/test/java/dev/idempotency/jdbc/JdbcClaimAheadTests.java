@@ -12,12 +12,13 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -54,20 +55,20 @@ class JdbcClaimAheadTests {
 
 	private void assertInTwoSteps(TestDatabase other) {
 		assertThat(other.store().supportsClaimAhead()).isFalse();
-		other.store().claim(this.owner);
-		assertThat(other.store().completeAndClaim(new Completion(this.owner, null), this.next))
+		one(other.store()).claim(this.owner);
+		assertThat(other.store().completeAndClaim(new Ending.Completed(this.owner, null), this.next))
 			.isEqualTo(new CompletionAndClaim(Settlement.SETTLED, new Claim.Acquired(1, 1)));
 	}
 
 	@Test
 	void completionDoesNotWaitLongForTheOtherKey() {
-		database.store().claim(this.owner);
+		one(database.store()).claim(this.owner);
 		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
-			database.store().insert(this.next);
+			one(database.store()).insert(this.next);
 			long start = System.nanoTime();
 			CompletableFuture
-				.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class)
-					.isThrownBy(() -> database.store().completeAndClaim(new Completion(this.owner, null), this.next)))
+				.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(
+						() -> database.store().completeAndClaim(new Ending.Completed(this.owner, null), this.next)))
 				.orTimeout(5, TimeUnit.SECONDS)
 				.join();
 			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TestDatabase.TIMEOUT.dividedBy(3));
@@ -80,8 +81,8 @@ class JdbcClaimAheadTests {
 		for (int i = 0; i < 20; i++) {
 			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
 			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
-			database.store().claim(first);
-			database.store().claim(second);
+			one(database.store()).claim(first);
+			one(database.store()).claim(second);
 			database.endLease(first.key());
 			database.endLease(second.key());
 			CompletableFuture<Void> one = CompletableFuture.runAsync(() -> completeAndClaim(first, second));
@@ -93,10 +94,10 @@ class JdbcClaimAheadTests {
 	// A deadlock is contention: the caller completes alone.
 	private static void completeAndClaim(ClaimRequest owner, ClaimRequest key) {
 		try {
-			database.store().completeAndClaim(new Completion(owner, null), TestDatabase.request(key.key()));
+			database.store().completeAndClaim(new Ending.Completed(owner, null), TestDatabase.request(key.key()));
 		}
 		catch (OperationInProgressException ex) {
-			assertThat(database.store().complete(owner, null)).isIn(Settlement.SETTLED, Settlement.LOST);
+			assertThat(one(database.store()).complete(owner, null)).isIn(Settlement.SETTLED, Settlement.LOST);
 		}
 	}
 

@@ -17,6 +17,7 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -54,8 +55,8 @@ class JdbcExecutorTests {
 
 	@Test
 	void commitIsLimitedByTheTimeout() {
-		this.store.claim(this.request);
-		assertThat(database.store().find(this.request.key())).isPresent();
+		one(this.store).claim(this.request);
+		assertThat(one(database.store()).find(this.request.key())).isPresent();
 		assertThat(this.watched.unlimited()).contains("setNetworkTimeout")
 			.doesNotContain("commit", "rollback", "prepareStatement");
 	}
@@ -63,9 +64,9 @@ class JdbcExecutorTests {
 	@Test
 	void errorIsFollowedByARollbackWithinTheTimeout() throws SQLException {
 		this.watched.failAt("commit", new OutOfMemoryError("As if"));
-		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> this.store.claim(this.request));
+		assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> one(this.store).claim(this.request));
 		this.connection.commit();
-		assertThat(database.store().find(this.request.key())).isEmpty();
+		assertThat(one(database.store()).find(this.request.key())).isEmpty();
 		assertThat(this.watched.unlimited()).doesNotContain("commit", "rollback", "prepareStatement");
 	}
 
@@ -94,7 +95,7 @@ class JdbcExecutorTests {
 			assertThatExceptionOfType(SQLException.class).isThrownBy(() -> statement.execute("SELECT 1 / 0"));
 		}
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-			.isThrownBy(() -> this.store.claim(this.request));
+			.isThrownBy(() -> one(this.store).claim(this.request));
 	}
 
 }

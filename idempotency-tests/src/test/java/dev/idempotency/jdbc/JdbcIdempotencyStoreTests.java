@@ -12,6 +12,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -48,7 +49,7 @@ class JdbcIdempotencyStoreTests {
 			JdbcIdempotencyStore readOnly = new JdbcIdempotencyStore(pool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(readOnly::ping);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> readOnly.claim(TestDatabase.request(TestDatabase.newKey())));
+				.isThrownBy(() -> one(readOnly).claim(TestDatabase.request(TestDatabase.newKey())));
 		}
 	}
 
@@ -58,7 +59,7 @@ class JdbcIdempotencyStoreTests {
 	}
 
 	private static void assertKept(IdempotencyKey key) {
-		database.store().claim(TestDatabase.request(key));
+		one(database.store()).claim(TestDatabase.request(key));
 		assertThat(database.jdbc()
 			.queryForObject("SELECT key FROM idempotency_record WHERE scope = ? AND id = ?", String.class, key.scope(),
 					key.id()))

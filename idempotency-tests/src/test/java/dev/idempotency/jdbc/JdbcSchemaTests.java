@@ -28,6 +28,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
@@ -61,7 +62,7 @@ class JdbcSchemaTests {
 		this.jdbc.execute("CREATE SCHEMA ops");
 		JdbcSchemaMigration.migrate(this.pool, name);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, name, TestDatabase.TIMEOUT);
-		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
 	}
 
 	// The driver writes the parameters into the statements, without their types.
@@ -73,7 +74,7 @@ class JdbcSchemaTests {
 			JdbcSchemaValidation.validate(simple, TestDatabase.TABLE, layout, true);
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(simple, TestDatabase.TABLE, TestDatabase.TIMEOUT,
 					layout, TestDatabase.PARTITION_INTERVAL, null);
-			assertThat(store.claimAll(List.of(TestDatabase.request(TestDatabase.newKey()))))
+			assertThat(store.claim(List.of(TestDatabase.request(TestDatabase.newKey()))))
 				.containsExactly(new Claim.Acquired(1, 1));
 			migrateAndUseOutbox(simple);
 		}
@@ -123,7 +124,7 @@ class JdbcSchemaTests {
 	void repeatedMigrationKeepsTheRecords() {
 		JdbcSchemaMigration.migrate(this.pool, "records");
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, "records", TestDatabase.TIMEOUT);
-		store.claim(TestDatabase.request(TestDatabase.newKey()));
+		one(store).claim(TestDatabase.request(TestDatabase.newKey()));
 		JdbcSchemaMigration.migrate(this.pool, "records");
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
 	}
@@ -231,7 +232,7 @@ class JdbcSchemaTests {
 				+ "$$ BEGIN NEW.tenant := current_user; RETURN NEW; END $$");
 		this.jdbc.execute("CREATE TRIGGER tenant BEFORE INSERT ON records FOR EACH ROW EXECUTE FUNCTION tenant()");
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.pool, "records", TestDatabase.TIMEOUT);
-		assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
 		assertThatNoException()
 			.isThrownBy(() -> JdbcSchemaValidation.validate(this.pool, "records", Layout.SINGLE, true));
 	}

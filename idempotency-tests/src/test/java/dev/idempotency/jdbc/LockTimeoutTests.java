@@ -21,11 +21,13 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -41,18 +43,18 @@ class LockTimeoutTests {
 	private final ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 
 	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> calls() {
-		return Stream.of(Named.of("claim", JdbcIdempotencyStore::claim),
+		return Stream.of(Named.of("claim", (store, request) -> one(store).claim(request)),
 				Named.of("completion with claim",
 						(store, request) -> store.completeAndClaim(
-								new Completion(TestDatabase.request(TestDatabase.newKey()), null), request)),
-				Named.of("note", (store, request) -> store.noteFailures(List.of(request), new Failure("x", null))));
+								new Ending.Completed(TestDatabase.request(TestDatabase.newKey()), null), request)),
+				Named.of("note", (store, request) -> store
+					.settleAfterTransaction(Endings.failed(List.of(request), new Failure("x", null)), List.of())));
 	}
 
 	static Stream<Named<BiConsumer<JdbcIdempotencyStore, ClaimRequest>>> callsInTransaction() {
-		return Stream.of(Named.of("insert", JdbcIdempotencyStore::insert),
-				Named.of("claim", (store, request) -> store.claimAllInTransaction(List.of(request), false).get(0)),
-				Named.of("joined claim",
-						(store, request) -> store.claimAllInTransaction(List.of(request), true).get(0)));
+		return Stream.of(Named.of("insert", (store, request) -> one(store).insert(request)),
+				Named.of("claim", (store, request) -> store.claimInTransaction(List.of(request), false).get(0)),
+				Named.of("joined claim", (store, request) -> store.claimInTransaction(List.of(request), true).get(0)));
 	}
 
 	@ParameterizedTest
@@ -65,7 +67,7 @@ class LockTimeoutTests {
 	@MethodSource("calls")
 	void lockTimeoutOfTheSessionIsRestoredWhenTheKeyIsTaken(BiConsumer<JdbcIdempotencyStore, ClaimRequest> call)
 			throws SQLException {
-		database.store().claim(this.request);
+		one(database.store()).claim(this.request);
 		assertThat(lockTimeoutAfter((session) -> call.accept(session.store(), this.request))).isEqualTo("7s");
 	}
 
@@ -92,7 +94,7 @@ class LockTimeoutTests {
 		assertThat(lockTimeoutAfter(
 				(session) -> whileInserted(() -> assertThatExceptionOfType(OperationInProgressException.class)
 					.isThrownBy(() -> session.transactions()
-						.executeWithoutResult((status) -> session.store().insert(this.request))))))
+						.executeWithoutResult((status) -> one(session.store()).insert(this.request))))))
 			.isEqualTo("7s");
 	}
 
@@ -112,7 +114,7 @@ class LockTimeoutTests {
 
 	private void whileInserted(Runnable action) {
 		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
-			database.store().insert(this.request);
+			one(database.store()).insert(this.request);
 			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
 		});
 	}

@@ -22,6 +22,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -101,7 +102,7 @@ class MySqlSchemaTests {
 		JdbcSchemaMigration.migrate(this.pool, TABLE);
 		try (HikariDataSource other = Servers
 			.mySqlPool(this.url + "&sessionVariables=collation_connection=" + collation)) {
-			assertThat(store(other).claimAll(List.of(TestDatabase.request(IdempotencyKey.of("scope", "\uD83D\uDE00")))))
+			assertThat(store(other).claim(List.of(TestDatabase.request(IdempotencyKey.of("scope", "\uD83D\uDE00")))))
 				.containsExactly(new Claim.Acquired(1, 1));
 		}
 	}
@@ -125,7 +126,8 @@ class MySqlSchemaTests {
 		try (HikariDataSource other = Servers.mySqlPool(Servers.newMariaDb())) {
 			JdbcSchemaMigration.migrate(other, name + "." + TABLE);
 			JdbcIdempotencyStore store = new JdbcIdempotencyStore(other, name + "." + TABLE, TestDatabase.TIMEOUT);
-			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isInstanceOf(Claim.Acquired.class);
+			assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey())))
+				.isInstanceOf(Claim.Acquired.class);
 		}
 		assertThat(this.jdbc.queryForObject("SELECT COUNT(*) FROM " + TABLE, Integer.class)).isOne();
 	}
@@ -191,14 +193,14 @@ class MySqlSchemaTests {
 				.isThrownBy(() -> JdbcSchemaValidation.validateOutbox(limited, OUTBOX, false, true))
 				.withMessageContaining("UPDATE ON `");
 			JdbcSchemaValidation.validateOutbox(limited, OUTBOX, true, true);
-			assertThat(store(limited).claim(TestDatabase.request(TestDatabase.newKey())))
+			assertThat(one(store(limited)).claim(TestDatabase.request(TestDatabase.newKey())))
 				.isInstanceOf(Claim.Acquired.class);
 			assertThatExceptionOfType(IdempotencyConfigurationException.class)
 				.isThrownBy(() -> JdbcSchemaMigration.migrate(limited, "other"))
 				.withMessageContaining("may not create the table 'other'");
 			this.jdbc.execute("REVOKE INSERT ON " + TABLE + " FROM " + user + "@localhost");
 			assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-				.isThrownBy(() -> store(limited).claim(TestDatabase.request(TestDatabase.newKey())));
+				.isThrownBy(() -> one(store(limited)).claim(TestDatabase.request(TestDatabase.newKey())));
 			this.jdbc.execute("REVOKE SELECT ON " + OUTBOX + "_lane FROM " + user + "@localhost");
 			JdbcOutboxStore relay = new JdbcOutboxStore(limited, new JdbcTransactionManager(limited), OUTBOX,
 					Duration.ofSeconds(20), Duration.ofHours(1), false);

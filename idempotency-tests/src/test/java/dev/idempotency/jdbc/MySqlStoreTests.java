@@ -46,13 +46,14 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecords.Change;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.template.BatchHandler.BatchItem;
@@ -66,6 +67,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -188,28 +190,29 @@ class MySqlStoreTests {
 		ClaimRequest unknown = TestDatabase.request(this.key);
 		List<ClaimRequest> mixed = List.of(owners.get(0), stranger, unknown, owners.get(2));
 		for (int repetition = 0; repetition < 2; repetition++) {
-			assertThat(counting.claimAll(owners)).allMatch(new Claim.Acquired(1, 1)::equals);
-			assertThat(counting.claim(owners.get(0))).isEqualTo(new Claim.Acquired(1, 1));
-			assertThat(counting.claim(stranger)).isInstanceOf(Claim.InProgress.class);
+			assertThat(counting.claim(owners)).allMatch(new Claim.Acquired(1, 1)::equals);
+			assertThat(one(counting).claim(owners.get(0))).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(one(counting).claim(stranger)).isInstanceOf(Claim.InProgress.class);
 			assertThat(counting.restore(owners.get(0), new Claim.Acquired(1, 1))).isEqualTo(Settlement.SETTLED);
 			assertThat(counting.restore(stranger, new Claim.Acquired(1, 1))).isEqualTo(Settlement.LOST);
-			assertThat(counting.noteFailures(List.of(stranger), FAILURE)).containsExactly(Settlement.LOST);
-			assertThat(counting.renewAll(mixed)).containsExactly(Settlement.SETTLED, Settlement.LOST,
-					Settlement.FORGOTTEN, Settlement.SETTLED);
+			assertThat(counting.settleAfterTransaction(Endings.failed(List.of(stranger), FAILURE), List.of()))
+				.containsExactly(Settlement.LOST);
+			assertThat(counting.renew(mixed)).containsExactly(Settlement.SETTLED, Settlement.LOST, Settlement.FORGOTTEN,
+					Settlement.SETTLED);
 		}
 		for (int repetition = 0; repetition < 2; repetition++) {
-			assertThat(counting.completeAll(mixed.stream().map((owned) -> new Completion(owned, null)).toList()))
-				.containsExactly(Settlement.SETTLED, Settlement.LOST, Settlement.FORGOTTEN, Settlement.SETTLED);
-			assertThat(counting.complete(owners.get(0), null)).isEqualTo(Settlement.SETTLED);
-			assertThat(counting.complete(stranger, null)).isEqualTo(Settlement.LOST);
-			assertThat(counting.fail(owners.get(1), FAILURE)).isEqualTo(Settlement.SETTLED);
-			assertThat(counting.release(owners.get(1))).isEqualTo(Settlement.SETTLED);
+			assertThat(counting.settle(Endings.completed(mixed, null))).containsExactly(Settlement.SETTLED,
+					Settlement.LOST, Settlement.FORGOTTEN, Settlement.SETTLED);
+			assertThat(one(counting).complete(owners.get(0), null)).isEqualTo(Settlement.SETTLED);
+			assertThat(one(counting).complete(stranger, null)).isEqualTo(Settlement.LOST);
+			assertThat(one(counting).fail(owners.get(1), FAILURE)).isEqualTo(Settlement.SETTLED);
+			assertThat(one(counting).release(owners.get(1))).isEqualTo(Settlement.SETTLED);
 			assertThat(counting.records().orElseThrow().release(owners.get(1).key(), false)).isEqualTo(Change.DONE);
-			assertThat(counting.claim(owners.get(1))).isInstanceOf(Claim.Acquired.class);
+			assertThat(one(counting).claim(owners.get(1))).isInstanceOf(Claim.Acquired.class);
 		}
 		transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
-			assertThat(this.store.insert(TestDatabase.request(owners.get(0).key()))).isEmpty();
-			assertThat(this.store.insert(unknown)).isPresent();
+			assertThat(one(this.store).insert(TestDatabase.request(owners.get(0).key()))).isEmpty();
+			assertThat(one(this.store).insert(unknown)).isPresent();
 		});
 	}
 
@@ -223,18 +226,18 @@ class MySqlStoreTests {
 		// Other tests have older claims in their scopes.
 		IdempotencyKey key = IdempotencyKey.of("zones", this.key.value());
 		ClaimRequest owner = TestDatabase.request(key, Duration.ofMinutes(1));
-		assertThat(east.claim(owner)).isInstanceOf(Claim.Acquired.class);
-		assertThat(west.claim(TestDatabase.request(key))).isInstanceOfSatisfying(Claim.InProgress.class,
+		assertThat(one(east).claim(owner)).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(west).claim(TestDatabase.request(key))).isInstanceOfSatisfying(Claim.InProgress.class,
 				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(30), Duration.ofSeconds(61)));
-		assertThat(west.find(key).orElseThrow().createdAt()).isBetween(Instant.now().minusSeconds(60),
+		assertThat(one(west).find(key).orElseThrow().createdAt()).isBetween(Instant.now().minusSeconds(60),
 				Instant.now().plusSeconds(60));
-		assertThat(east.find(key)).isEqualTo(west.find(key));
+		assertThat(one(east).find(key)).isEqualTo(one(west).find(key));
 		assertThat(west.records().orElseThrow().overview().scopes()).filteredOn((scope) -> scope.name().equals("zones"))
 			.singleElement()
 			.satisfies((scope) -> assertThat(scope.stuck()).isZero());
 		assertThat(west.deleteExpired(10, Duration.ZERO)).isZero();
-		assertThat(east.complete(owner, null)).isEqualTo(Settlement.SETTLED);
-		assertThat(west.claim(TestDatabase.request(key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(east).complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(west).claim(TestDatabase.request(key))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
@@ -245,15 +248,15 @@ class MySqlStoreTests {
 		ClaimRequest owner = TestDatabase.request(longest);
 		byte[] result = new byte[300_000];
 		new Random(1).nextBytes(result);
-		assertThat(lenient.claimAll(List.of(owner))).containsExactly(new Claim.Acquired(1, 1));
-		assertThat(lenient.completeAll(List.of(new Completion(owner, result)))).containsExactly(Settlement.SETTLED);
+		assertThat(lenient.claim(List.of(owner))).containsExactly(new Claim.Acquired(1, 1));
+		assertThat(lenient.settle(List.of(new Ending.Completed(owner, result)))).containsExactly(Settlement.SETTLED);
 		assertThat(this.store.records().orElseThrow().result(longest)).hasValue(result);
-		assertThat(this.store.find(longest).orElseThrow().key()).isEqualTo(longest);
+		assertThat(one(this.store).find(longest).orElseThrow().key()).isEqualTo(longest);
 		ClaimRequest failing = TestDatabase.request(this.key);
 		Failure failure = new Failure("\uFFE5".repeat(500), "\uFFE5".repeat(500));
-		lenient.claim(failing);
-		lenient.fail(failing, failure);
-		assertThat(this.store.find(this.key).orElseThrow().failure()).isEqualTo(failure);
+		one(lenient).claim(failing);
+		one(lenient).fail(failing, failure);
+		assertThat(one(this.store).find(this.key).orElseThrow().failure()).isEqualTo(failure);
 	}
 
 	@Test
@@ -264,10 +267,8 @@ class MySqlStoreTests {
 			.toList();
 		JdbcIdempotencyStore patient = new JdbcIdempotencyStore(this.pool, TestDatabase.TABLE, Duration.ofSeconds(10));
 		byte[] result = new byte[768 << 10];
-		assertThat(patient.claimAll(owners)).allMatch(Claim.Acquired.class::isInstance);
-		assertThat(patient.completeAll(owners.stream().map((owner) -> new Completion(owner, result)).toList()))
-			.hasSize(24)
-			.allMatch(Settlement.SETTLED::equals);
+		assertThat(patient.claim(owners)).allMatch(Claim.Acquired.class::isInstance);
+		assertThat(patient.settle(Endings.completed(owners, result))).hasSize(24).allMatch(Settlement.SETTLED::equals);
 		assertThat(this.store.records().orElseThrow().result(owners.get(23).key())).hasValue(result);
 	}
 
@@ -276,7 +277,7 @@ class MySqlStoreTests {
 	void scopesThatDifferInATrailingBlankOrInCaseAreDifferent() {
 		String scope = Servers.unique("blank");
 		List<String> scopes = List.of(scope, scope + " ", scope.toUpperCase());
-		scopes.forEach((each) -> this.store.claim(TestDatabase.request(IdempotencyKey.of(each, "k"))));
+		scopes.forEach((each) -> one(this.store).claim(TestDatabase.request(IdempotencyKey.of(each, "k"))));
 		assertThat(this.store.records().orElseThrow().overview().scopes())
 			.filteredOn((count) -> count.name().strip().equalsIgnoreCase(scope))
 			.hasSize(3)
@@ -292,17 +293,17 @@ class MySqlStoreTests {
 		transactions(TransactionDefinition.ISOLATION_REPEATABLE_READ).executeWithoutResult((status) -> {
 			this.jdbc.queryForList("SELECT id FROM " + TestDatabase.TABLE);
 			elsewhere(() -> {
-				assertThat(this.store.claim(other)).isInstanceOf(Claim.Acquired.class);
-				assertThat(this.store.complete(other, new byte[] { 7 })).isEqualTo(Settlement.SETTLED);
+				assertThat(one(this.store).claim(other)).isInstanceOf(Claim.Acquired.class);
+				assertThat(one(this.store).complete(other, new byte[] { 7 })).isEqualTo(Settlement.SETTLED);
 			});
 			assertThat(this.jdbc.queryForList("SELECT id FROM " + TestDatabase.TABLE + " WHERE id = ?",
 					MySqlTypes.bytes(this.key.id())))
 				.as("the snapshot")
 				.isEmpty();
-			assertThat(this.store.insert(TestDatabase.request(this.key))).isEmpty();
-			assertThat(this.store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), joined).get(0))
+			assertThat(one(this.store).insert(TestDatabase.request(this.key))).isEmpty();
+			assertThat(this.store.claimInTransaction(List.of(TestDatabase.request(this.key)), joined).get(0))
 				.satisfies(MySqlStoreTests::isReplayed);
-			List<Claim> claims = this.store.claimAllInTransaction(batch, joined);
+			List<Claim> claims = this.store.claimInTransaction(batch, joined);
 			assertThat(claims.get(0)).satisfies(MySqlStoreTests::isReplayed);
 			assertThat(claims.get(1)).isEqualTo(new Claim.Acquired(1, 1));
 			this.store.requireCommittable();
@@ -324,14 +325,14 @@ class MySqlStoreTests {
 				JdbcTemplate handler = new JdbcTemplate(strict);
 				handler.update("INSERT INTO effect VALUES (1, 1)");
 				handler.queryForList("SELECT id FROM " + TestDatabase.TABLE);
-				elsewhere(() -> assertThat(this.store.claim(other)).isInstanceOf(Claim.Acquired.class));
+				elsewhere(() -> assertThat(one(this.store).claim(other)).isInstanceOf(Claim.Acquired.class));
 				errors.add(catchThrowable(
-						() -> strictStore.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0)));
+						() -> strictStore.claimInTransaction(List.of(TestDatabase.request(this.key)), true).get(0)));
 			}));
 		assertThat(errors).singleElement().isInstanceOf(OperationInProgressException.class);
 		assertThat(this.jdbc.queryForList("SELECT id FROM effect")).isEmpty();
 		repeatable.executeWithoutResult((status) -> assertThat(
-				strictStore.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0))
+				strictStore.claimInTransaction(List.of(TestDatabase.request(this.key)), true).get(0))
 			.isInstanceOf(Claim.InProgress.class));
 	}
 
@@ -357,11 +358,10 @@ class MySqlStoreTests {
 			.limit(50)
 			.toList();
 		int before = statements.get();
-		assertThat(counting.claimAll(requests)).allMatch(Claim.Acquired.class::isInstance);
-		assertThat(counting.completeAll(requests.stream().map((claim) -> new Completion(claim, null)).toList()))
-			.allMatch(Settlement.SETTLED::equals);
+		assertThat(counting.claim(requests)).allMatch(Claim.Acquired.class::isInstance);
+		assertThat(counting.settle(Endings.completed(requests, null))).allMatch(Settlement.SETTLED::equals);
 		assertThat(statements.get() - before).as("batch").isEqualTo(2);
-		assertThat(counting.claimAll(requests)).allMatch(Claim.Completed.class::isInstance);
+		assertThat(counting.claim(requests)).allMatch(Claim.Completed.class::isInstance);
 		assertThat(statements.get() - before).as("duplicates").isEqualTo(3);
 	}
 
@@ -373,14 +373,13 @@ class MySqlStoreTests {
 	@Tag("promise-2")
 	void claimEndsInTimeWhileAnotherTransactionHoldsTheKeyAndTheTransactionOfTheCallerSurvives() {
 		transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((holder) -> {
-			assertThat(this.store.insert(TestDatabase.request(this.key))).isPresent();
+			assertThat(one(this.store).insert(TestDatabase.request(this.key))).isPresent();
 			elsewhere(() -> {
 				long start = System.nanoTime();
 				transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
 					this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
 					assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(
-							() -> this.store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true)
-								.get(0));
+							() -> this.store.claimInTransaction(List.of(TestDatabase.request(this.key)), true).get(0));
 				});
 				assertThat(Duration.ofNanos(System.nanoTime() - start)).isBetween(Duration.ofMillis(400),
 						Duration.ofSeconds(5));
@@ -399,7 +398,7 @@ class MySqlStoreTests {
 				this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
 				CompletableFuture<Void> heavier = heavierTransaction();
 				try {
-					this.store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0);
+					this.store.claimInTransaction(List.of(TestDatabase.request(this.key)), true).get(0);
 				}
 				catch (OperationInProgressException ex) {
 					refused.set(ex);
@@ -418,7 +417,7 @@ class MySqlStoreTests {
 		assertThatExceptionOfType(UnexpectedRollbackException.class)
 			.isThrownBy(() -> transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
 				ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-				assertThat(this.store.insert(request)).isPresent();
+				assertThat(one(this.store).insert(request)).isPresent();
 				this.jdbc.update("INSERT INTO effect VALUES (1, 1)");
 				CompletableFuture<Void> heavier = heavierTransaction();
 				assertThatExceptionOfType(DataAccessException.class)
@@ -440,7 +439,7 @@ class MySqlStoreTests {
 		IdempotentOperation operation = TestDatabase.operation(this.key, Mode.TRANSACTIONAL);
 		assertThatIllegalStateException()
 			.isThrownBy(() -> template.execute(operation, new TextCodec(), this::truncateAndFail));
-		assertThat(this.store.find(this.key)).get()
+		assertThat(one(this.store).find(this.key)).get()
 			.extracting(IdempotencyRecord::state, IdempotencyRecord::attempt, IdempotencyRecord::failure)
 			.containsExactly(State.FAILED, 1, new Failure("java.lang.IllegalStateException", "late"));
 		List<BatchItem> items = List.of(new BatchItem(operation, 0),
@@ -450,7 +449,7 @@ class MySqlStoreTests {
 		BatchResult<String> repeated = template.executeAll(items, new TextCodec(), (due) -> List.of("one", "two"));
 		assertThat(repeated.results()).containsExactly(new IdempotentResult<>("one", false),
 				new IdempotentResult<>("two", false));
-		assertThat(this.store.find(this.key)).get().extracting(IdempotencyRecord::attempt).isEqualTo(3);
+		assertThat(one(this.store).find(this.key)).get().extracting(IdempotencyRecord::attempt).isEqualTo(3);
 	}
 
 	private String truncateAndFail() {
@@ -467,10 +466,11 @@ class MySqlStoreTests {
 				if (marked) {
 					this.store.offsetMarks()
 						.orElseThrow()
-						.raise(new OffsetMark("scope", "topic", UUID.randomUUID(), 0, 7), false);
+						.raise(List.of(new OffsetMark("scope", "topic", UUID.randomUUID(), 0, 7)), false)
+						.get(0);
 				}
 				else {
-					assertThat(this.store.insert(TestDatabase.request(TestDatabase.newKey()))).isPresent();
+					assertThat(one(this.store).insert(TestDatabase.request(TestDatabase.newKey()))).isPresent();
 				}
 				if (nested.equals("before")) {
 					nestedOperation();
@@ -485,7 +485,7 @@ class MySqlStoreTests {
 	}
 
 	private void nestedOperation() {
-		assertThat(this.store.claimAllInTransaction(List.of(TestDatabase.request(TestDatabase.newKey())), true).get(0))
+		assertThat(this.store.claimInTransaction(List.of(TestDatabase.request(TestDatabase.newKey())), true).get(0))
 			.isInstanceOf(Claim.Acquired.class);
 		this.store.requireCommittable();
 	}
@@ -501,14 +501,14 @@ class MySqlStoreTests {
 				nestedOperation();
 				undone.setRollbackOnly();
 			});
-			assertThat(this.store.insert(kept)).isPresent();
+			assertThat(one(this.store).insert(kept)).isPresent();
 			inSavepoint.executeWithoutResult((undone) -> {
 				nestedOperation();
 				undone.setRollbackOnly();
 			});
 			this.store.requireCommittable();
 		});
-		assertThat(this.store.find(kept.key())).isPresent();
+		assertThat(one(this.store).find(kept.key())).isPresent();
 	}
 
 	// Holds the key and a row, and waits for the row that the caller has inserted.
@@ -516,7 +516,7 @@ class MySqlStoreTests {
 		CompletableFuture<Void> holds = new CompletableFuture<>();
 		CompletableFuture<Void> ended = CompletableFuture
 			.runAsync(() -> transactions(TransactionDefinition.ISOLATION_DEFAULT).executeWithoutResult((status) -> {
-				this.store.insert(TestDatabase.request(this.key));
+				one(this.store).insert(TestDatabase.request(this.key));
 				IntStream.range(100, 150).forEach((id) -> this.jdbc.update("INSERT INTO effect VALUES (?, ?)", id, id));
 				holds.complete(null);
 				this.jdbc.update("INSERT INTO effect VALUES (1, 50)");
@@ -550,23 +550,24 @@ class MySqlStoreTests {
 		}
 		threads.shutdown();
 		assertThat(acquired).isPositive();
-		assertThat(keys).allSatisfy((each) -> assertThat(this.store.find(each)).isPresent());
+		assertThat(keys).allSatisfy((each) -> assertThat(one(this.store).find(each)).isPresent());
 	}
 
 	private int runBatch(List<IdempotencyKey> keys, Random random) {
 		List<IdempotencyKey> some = new ArrayList<>(keys);
 		Collections.shuffle(some, random);
 		List<ClaimRequest> requests = some.subList(0, 20).stream().map(TestDatabase::request).toList();
-		List<Claim> claims = this.store.claimAll(requests);
+		List<Claim> claims = this.store.claim(requests);
 		List<ClaimRequest> owned = IntStream.range(0, requests.size())
 			.filter((i) -> claims.get(i) instanceof Claim.Acquired)
 			.mapToObj(requests::get)
 			.toList();
-		assertThat(this.store.renewAll(owned)).allMatch(Settlement.SETTLED::equals);
+		assertThat(this.store.renew(owned)).allMatch(Settlement.SETTLED::equals);
 		int half = owned.size() / 2;
-		assertThat(this.store.releaseAll(owned.subList(0, half))).hasSize(half);
-		assertThat(this.store.failAll(owned.subList(half, owned.size()), FAILURE)).hasSize(owned.size() - half);
-		this.store.noteFailures(requests, FAILURE);
+		assertThat(this.store.settle(Endings.released(owned.subList(0, half)))).hasSize(half);
+		assertThat(this.store.settle(Endings.failed(owned.subList(half, owned.size()), FAILURE)))
+			.hasSize(owned.size() - half);
+		this.store.settleAfterTransaction(Endings.failed(requests, FAILURE), List.of());
 		return owned.size();
 	}
 
@@ -575,15 +576,15 @@ class MySqlStoreTests {
 	void keyIsFreeAsSoonAsTheConnectionOfItsTransactionIsKilled() {
 		TransactionTemplate killed = transactions(TransactionDefinition.ISOLATION_DEFAULT);
 		assertThatExceptionOfType(RuntimeException.class).isThrownBy(() -> killed.executeWithoutResult((status) -> {
-			assertThat(this.store.insert(TestDatabase.request(this.key))).isPresent();
+			assertThat(one(this.store).insert(TestDatabase.request(this.key))).isPresent();
 			Long id = this.jdbc.queryForObject("SELECT CONNECTION_ID()", Long.class);
 			elsewhere(() -> this.jdbc.execute("KILL CONNECTION " + id));
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class).isThrownBy(() -> this.store
-				.storeResults(List.of(new Completion(TestDatabase.request(this.key), new byte[1]))));
+				.storeResults(List.of(new Ending.Completed(TestDatabase.request(this.key), new byte[1]))));
 			throw new IllegalStateException("killed");
 		}));
 		Optional<Claim.Acquired> next = transactions(TransactionDefinition.ISOLATION_DEFAULT)
-			.execute((status) -> this.store.insert(TestDatabase.request(this.key)));
+			.execute((status) -> one(this.store).insert(TestDatabase.request(this.key)));
 		assertThat(next).hasValue(new Claim.Acquired(1, 1));
 	}
 
@@ -603,8 +604,8 @@ class MySqlStoreTests {
 			.mapToObj((i) -> CompletableFuture.runAsync(() -> {
 				for (int j = 0; j < 20; j++) {
 					ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-					assertThat(strict.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
-					assertThat(strict.complete(request, null)).isEqualTo(Settlement.SETTLED);
+					assertThat(one(strict).claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+					assertThat(one(strict).complete(request, null)).isEqualTo(Settlement.SETTLED);
 				}
 			}))
 			.toList();
@@ -615,7 +616,7 @@ class MySqlStoreTests {
 	@Test
 	void expiredRecordsAreDeletedInBatchesAndLockedOnesAreSkipped() {
 		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(5).toList();
-		keys.forEach((each) -> this.store.complete(claimed(each), null));
+		keys.forEach((each) -> one(this.store).complete(claimed(each), null));
 		ClaimRequest alive = claimed(this.key);
 		this.jdbc.update(
 				"UPDATE " + TestDatabase.TABLE + " SET expires_at = UTC_TIMESTAMP(6) - INTERVAL 1 DAY "
@@ -631,24 +632,24 @@ class MySqlStoreTests {
 			});
 		});
 		assertThat(this.store.deleteExpired(3, Duration.ZERO)).isOne();
-		assertThat(keys).allSatisfy((each) -> assertThat(this.store.find(each)).isEmpty());
-		assertThat(this.store.find(alive.key()).orElseThrow().state()).isEqualTo(State.IN_PROGRESS);
+		assertThat(keys).allSatisfy((each) -> assertThat(one(this.store).find(each)).isEmpty());
+		assertThat(one(this.store).find(alive.key()).orElseThrow().state()).isEqualTo(State.IN_PROGRESS);
 	}
 
 	// While a snapshot is open, each batch would read the rows of all batches before it.
 	@Test
 	void batchContinuesAfterThePreviousOneAndRestartsAtTheEnd() {
 		List<IdempotencyKey> keys = Stream.generate(TestDatabase::newKey).limit(4).toList();
-		keys.forEach((each) -> this.store.complete(claimed(each), null));
+		keys.forEach((each) -> one(this.store).complete(claimed(each), null));
 		expire(keys.get(1), 3);
 		expire(keys.get(2), 2);
 		expire(keys.get(3), 1);
 		assertThat(this.store.deleteExpired(2, Duration.ZERO)).isEqualTo(2);
 		expire(keys.get(0), 4);
 		assertThat(this.store.deleteExpired(2, Duration.ZERO)).isOne();
-		assertThat(this.store.find(keys.get(0))).isPresent();
+		assertThat(one(this.store).find(keys.get(0))).isPresent();
 		assertThat(this.store.deleteExpired(2, Duration.ZERO)).isOne();
-		assertThat(this.store.find(keys.get(0))).isEmpty();
+		assertThat(one(this.store).find(keys.get(0))).isEmpty();
 	}
 
 	private void expire(IdempotencyKey expired, int hours) {
@@ -658,7 +659,7 @@ class MySqlStoreTests {
 
 	private ClaimRequest claimed(IdempotencyKey claimed) {
 		ClaimRequest request = TestDatabase.request(claimed);
-		assertThat(this.store.claim(request)).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(this.store).claim(request)).isInstanceOf(Claim.Acquired.class);
 		return request;
 	}
 

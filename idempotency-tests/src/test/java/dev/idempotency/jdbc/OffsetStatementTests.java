@@ -167,7 +167,7 @@ class OffsetStatementTests {
 			TransactionTemplate inSession = new TransactionTemplate(new JdbcTransactionManager(session));
 			for (int i = 0; i < 500; i++) {
 				OffsetMark mark = new OffsetMark("scope", "topic", new UUID(1, 2), 0, i);
-				inSession.executeWithoutResult((status) -> marks.raise(mark, false));
+				inSession.executeWithoutResult((status) -> marks.raise(List.of(mark), false).get(0));
 			}
 			new JdbcTemplate(session).execute("SELECT pg_stat_force_next_flush()");
 			Map<String, Object> updates = await().until(

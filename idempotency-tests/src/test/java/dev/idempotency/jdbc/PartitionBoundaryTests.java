@@ -25,6 +25,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -116,14 +117,14 @@ class PartitionBoundaryTests {
 
 	private void leased(IdempotencyKey key, Random random) {
 		ClaimRequest request = TestDatabase.request(key);
-		if (store.claim(request) instanceof Claim.Acquired) {
+		if (one(store).claim(request) instanceof Claim.Acquired) {
 			pause(random);
 			if (random.nextBoolean()) {
-				store.release(request);
+				one(store).release(request);
 			}
 			else {
 				effect(key);
-				store.complete(request, null);
+				one(store).complete(request, null);
 				forget(key);
 			}
 		}
@@ -132,8 +133,8 @@ class PartitionBoundaryTests {
 	private void transaction(IdempotencyKey key, Random random, boolean insert) {
 		ClaimRequest request = TestDatabase.request(key);
 		transactions.executeWithoutResult((status) -> {
-			boolean acquired = insert ? store.insert(request).isPresent()
-					: store.claimAllInTransaction(List.of(request), false).get(0) instanceof Claim.Acquired;
+			boolean acquired = insert ? one(store).insert(request).isPresent()
+					: store.claimInTransaction(List.of(request), false).get(0) instanceof Claim.Acquired;
 			if (acquired) {
 				effect(key);
 				pause(random);
@@ -152,7 +153,7 @@ class PartitionBoundaryTests {
 			.toList();
 		List<IdempotencyKey> acquired = new ArrayList<>();
 		transactions.executeWithoutResult((status) -> {
-			List<Claim> claims = store.claimAllInTransaction(requests, false);
+			List<Claim> claims = store.claimInTransaction(requests, false);
 			for (int i = 0; i < claims.size(); i++) {
 				if (claims.get(i) instanceof Claim.Acquired) {
 					effect(requests.get(i).key());

@@ -25,13 +25,14 @@ import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -74,29 +75,28 @@ class PartitionClaimTests {
 
 	@Test
 	void callCostsOneStatement() {
-		assertThat(count(() -> store.claim(this.request))).isOne();
-		assertThat(count(() -> store.complete(this.request, null))).isOne();
-		assertThat(count(() -> assertThat(store.claim(this.request)).isInstanceOf(Claim.Completed.class))).isOne();
-		assertThat(count(() -> store.noteFailures(List.of(TestDatabase.request(TestDatabase.newKey())), FAILURE)))
+		assertThat(count(() -> one(store).claim(this.request))).isOne();
+		assertThat(count(() -> one(store).complete(this.request, null))).isOne();
+		assertThat(count(() -> assertThat(one(store).claim(this.request)).isInstanceOf(Claim.Completed.class))).isOne();
+		assertThat(count(() -> store.settleAfterTransaction(
+				Endings.failed(List.of(TestDatabase.request(TestDatabase.newKey())), FAILURE), List.of())))
 			.isOne();
 		transactions.executeWithoutResult((status) -> {
-			assertThat(count(() -> store.insert(TestDatabase.request(TestDatabase.newKey())))).isOne();
-			assertThat(
-					count(() -> store.claimAllInTransaction(List.of(TestDatabase.request(TestDatabase.newKey())), false)
-						.get(0)))
+			assertThat(count(() -> one(store).insert(TestDatabase.request(TestDatabase.newKey())))).isOne();
+			assertThat(count(
+					() -> store.claimInTransaction(List.of(TestDatabase.request(TestDatabase.newKey())), false).get(0)))
 				.isOne();
 		});
 	}
 
 	@Test
 	void batchCostsOneStatement() {
-		assertThat(count(() -> assertThat(store.claimAll(this.requests)).containsOnly(new Claim.Acquired(1, 1))))
-			.isOne();
-		assertThat(count(() -> store.renewAll(this.requests))).isOne();
-		assertThat(count(() -> assertThat(
-				store.completeAll(this.requests.stream().map((owner) -> new Completion(owner, null)).toList()))
+		assertThat(count(() -> assertThat(store.claim(this.requests)).containsOnly(new Claim.Acquired(1, 1)))).isOne();
+		assertThat(count(() -> store.renew(this.requests))).isOne();
+		assertThat(count(() -> assertThat(store.settle(Endings.completed(this.requests, null)))
 			.containsOnly(Settlement.SETTLED))).isOne();
-		assertThat(count(() -> store.noteFailures(this.requests, FAILURE))).isOne();
+		assertThat(count(() -> store.settleAfterTransaction(Endings.failed(this.requests, FAILURE), List.of())))
+			.isOne();
 	}
 
 	private static int count(Runnable action) {
@@ -109,19 +109,19 @@ class PartitionClaimTests {
 	@Tag("promise-2")
 	void claimWaitsHalfTheTimeoutForAConcurrentTransactionOfTheSamePartitionAndOfTheNext() {
 		transactions.executeWithoutResult((status) -> {
-			store.insert(this.request);
+			one(store).insert(this.request);
 			assertWaitsInVain();
 			database.openPartition();
 			assertWaitsInVain();
 		});
-		transactions.executeWithoutResult((status) -> assertThat(store.insert(this.request)).isEmpty());
+		transactions.executeWithoutResult((status) -> assertThat(one(store).insert(this.request)).isEmpty());
 	}
 
 	private void assertWaitsInVain() {
 		long start = System.nanoTime();
 		CompletableFuture
 			.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class)
-				.isThrownBy(() -> store.claim(TestDatabase.request(this.request.key())))
+				.isThrownBy(() -> one(store).claim(TestDatabase.request(this.request.key())))
 				.withMessageContaining("55P03"))
 			.orTimeout(5, TimeUnit.SECONDS)
 			.join();
@@ -134,16 +134,17 @@ class PartitionClaimTests {
 	void lockTimeoutOfTheSessionIsRestoredAfterACall() throws SQLException {
 		inSession((session) -> {
 			JdbcIdempotencyStore own = store(session);
-			own.claim(this.request);
-			own.claim(TestDatabase.request(this.request.key()));
-			own.claimAll(this.requests);
-			own.noteFailures(List.of(TestDatabase.request(TestDatabase.newKey())), FAILURE);
+			one(own).claim(this.request);
+			one(own).claim(TestDatabase.request(this.request.key()));
+			own.claim(this.requests);
+			own.settleAfterTransaction(Endings.failed(List.of(TestDatabase.request(TestDatabase.newKey())), FAILURE),
+					List.of());
 			assertThat(lockTimeout(session)).isEqualTo("7s");
 			new TransactionTemplate(new JdbcTransactionManager(session)).executeWithoutResult((status) -> {
-				own.insert(TestDatabase.request(TestDatabase.newKey()));
-				own.insert(this.request);
-				own.claimAllInTransaction(List.of(this.request), true).get(0);
-				own.claimAllInTransaction(this.requests, false);
+				one(own).insert(TestDatabase.request(TestDatabase.newKey()));
+				one(own).insert(this.request);
+				own.claimInTransaction(List.of(this.request), true).get(0);
+				own.claimInTransaction(this.requests, false);
 				assertThat(lockTimeout(session)).isEqualTo("7s");
 			});
 		});
@@ -172,7 +173,7 @@ class PartitionClaimTests {
 		TransactionTemplate repeatable = new TransactionTemplate(transactions.getTransactionManager());
 		repeatable.setIsolationLevel(TransactionDefinition.ISOLATION_REPEATABLE_READ);
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-			.isThrownBy(() -> repeatable.executeWithoutResult((status) -> store.insert(this.request)))
+			.isThrownBy(() -> repeatable.executeWithoutResult((status) -> one(store).insert(this.request)))
 			.withMessageContaining("the partitioned layout needs READ COMMITTED")
 			.withMessageContaining("Set the isolation of the transaction");
 	}

@@ -23,6 +23,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.template.Observers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -62,8 +63,8 @@ class PartitionDropTests {
 
 	private IdempotencyKey completed() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		this.store.claim(request);
-		this.store.complete(request, null);
+		one(this.store).claim(request);
+		one(this.store).complete(request, null);
 		return request.key();
 	}
 
@@ -87,7 +88,7 @@ class PartitionDropTests {
 		assertThat(this.partitions.drop()).isNull();
 		expire(alive, "1 min");
 		assertThat(this.partitions.drop()).isEqualTo("idempotency_record_p1");
-		assertThat(this.store.find(dead)).isEmpty();
+		assertThat(one(this.store).find(dead)).isEmpty();
 		assertThat(this.partitions.drop()).isNull();
 	}
 
@@ -101,7 +102,7 @@ class PartitionDropTests {
 	@Tag("promise-2")
 	void partitionThatAnOpenTransactionWritesToIsNotDropped() {
 		this.transactions.executeWithoutResult((status) -> {
-			this.store.insert(TestDatabase.request(TestDatabase.newKey()));
+			one(this.store).insert(TestDatabase.request(TestDatabase.newKey()));
 			this.database.openPartition();
 			assertThat(this.partitions.rotate()).isEqualTo("created");
 			assertThat(this.partitions.rotate()).isNull();
@@ -114,13 +115,13 @@ class PartitionDropTests {
 	@Tag("promise-2")
 	void partitionWithALiveClaimIsNotDroppedAfterItsRetention() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		this.store.claim(request);
+		one(this.store).claim(request);
 		expire(request.key(), "1 min");
-		this.store.renew(request);
+		one(this.store).renew(request);
 		this.database.nextPartition();
 		assertThat(this.partitions.drop()).isNull();
 		expire(request.key(), "1 min");
-		this.store.renewAll(List.of(request));
+		this.store.renew(List.of(request));
 		assertThat(this.partitions.drop()).isNull();
 	}
 
@@ -131,7 +132,7 @@ class PartitionDropTests {
 		expire(key, "1 min");
 		this.database.nextPartition();
 		CompletableFuture<String> drop = this.transactions.execute((status) -> {
-			assertThat(this.store.claimAllInTransaction(List.of(TestDatabase.request(key)), false).get(0))
+			assertThat(this.store.claimInTransaction(List.of(TestDatabase.request(key)), false).get(0))
 				.isEqualTo(new Claim.Acquired(2, 1));
 			CompletableFuture<String> waiting = CompletableFuture.supplyAsync(() -> patient().drop());
 			await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(2)).until(this::sessionWaits);
@@ -160,7 +161,7 @@ class PartitionDropTests {
 		expire(completed(), "1 min");
 		this.database.nextPartition();
 		Duration longest = this.transactions.execute((status) -> {
-			this.store.insert(TestDatabase.request(TestDatabase.newKey()));
+			one(this.store).insert(TestDatabase.request(TestDatabase.newKey()));
 			CompletableFuture<Void> drops = CompletableFuture.runAsync(() -> {
 				for (int i = 0; i < 5; i++) {
 					assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this.partitions::drop)
@@ -263,9 +264,9 @@ class PartitionDropTests {
 		expire(recent, "47 hours");
 		expire(old, "49 hours");
 		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isOne();
-		assertThat(this.store.find(old)).isEmpty();
-		assertThat(this.store.find(recent)).isPresent();
-		assertThat(this.store.find(alive)).isPresent();
+		assertThat(one(this.store).find(old)).isEmpty();
+		assertThat(one(this.store).find(recent)).isPresent();
+		assertThat(one(this.store).find(alive)).isPresent();
 	}
 
 	@Test

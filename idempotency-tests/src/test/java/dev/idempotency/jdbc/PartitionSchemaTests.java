@@ -16,6 +16,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -23,6 +24,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatNoException;
@@ -68,11 +70,11 @@ class PartitionSchemaTests {
 		JdbcSchemaValidation.validate(this.pool, table, Layout.PARTITIONED, true);
 		JdbcIdempotencyStore store = store(table, Layout.PARTITIONED);
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).complete(request, null)).isEqualTo(Settlement.SETTLED);
 		this.jdbc.execute("UPDATE " + name + "_period SET since = since - interval '2 days'");
 		store.maintain();
-		assertThat(store.claim(request)).isEqualTo(new Claim.Completed(null));
+		assertThat(one(store).claim(request)).isEqualTo(new Claim.Completed(null));
 		assertThat(this.jdbc.queryForList(
 				"SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = ?::regclass " + "ORDER BY 1",
 				String.class, name))
@@ -105,24 +107,25 @@ class PartitionSchemaTests {
 
 	private void useAll(JdbcIdempotencyStore store) {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(store.complete(request, new byte[0])).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).claim(request)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).complete(request, new byte[0])).isEqualTo(Settlement.SETTLED);
 		ClaimRequest forgotten = TestDatabase.request(TestDatabase.newKey());
 		assertThat(store.restore(forgotten, new Claim.Acquired(3, 2))).isEqualTo(Settlement.SETTLED);
-		assertThat(store.fail(forgotten, new Failure("x", "y"))).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).fail(forgotten, new Failure("x", "y"))).isEqualTo(Settlement.SETTLED);
 		assertThat(store
-			.claimAll(List.of(TestDatabase.request(forgotten.key()), TestDatabase.request(TestDatabase.newKey()))))
+			.claim(List.of(TestDatabase.request(forgotten.key()), TestDatabase.request(TestDatabase.newKey()))))
 			.containsExactly(new Claim.Acquired(4, 3), new Claim.Acquired(1, 1));
-		assertThat(store.noteFailures(List.of(TestDatabase.request(TestDatabase.newKey())), new Failure("x", "y")))
+		assertThat(store.settleAfterTransaction(
+				Endings.failed(List.of(TestDatabase.request(TestDatabase.newKey())), new Failure("x", "y")), List.of()))
 			.containsExactly(Settlement.SETTLED);
 		new TransactionTemplate(new JdbcTransactionManager(this.pool)).executeWithoutResult(
-				(status) -> assertThat(store.insert(TestDatabase.request(TestDatabase.newKey()))).isPresent());
+				(status) -> assertThat(one(store).insert(TestDatabase.request(TestDatabase.newKey()))).isPresent());
 	}
 
 	@Test
 	void repeatedMigrationChangesNothing() {
 		migrate(Layout.PARTITIONED);
-		store(TABLE, Layout.PARTITIONED).claim(TestDatabase.request(TestDatabase.newKey()));
+		one(store(TABLE, Layout.PARTITIONED)).claim(TestDatabase.request(TestDatabase.newKey()));
 		migrate(Layout.PARTITIONED);
 		assertThat(this.jdbc.queryForObject("SELECT count(*) FROM records", Long.class)).isOne();
 		assertThatNoException()

@@ -10,6 +10,7 @@ import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
@@ -17,6 +18,7 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -40,11 +42,11 @@ class RepeatedCallTests {
 	}
 
 	private Claim claim() {
-		return this.database.store().claim(this.owner);
+		return one(this.database.store()).claim(this.owner);
 	}
 
 	private Settlement fail(String type) {
-		return this.database.store().fail(this.owner, new Failure(type, null));
+		return one(this.database.store()).fail(this.owner, new Failure(type, null));
 	}
 
 	@Test
@@ -58,12 +60,15 @@ class RepeatedCallTests {
 		claim();
 		this.database.endLease(this.key);
 		assertThat(claim()).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(this.database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(this.database.store()).claim(TestDatabase.request(this.key)))
+			.isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	void repeatedClaimKeepsItsAttempt() {
-		this.database.store().noteFailures(List.of(TestDatabase.request(this.key)), new Failure("first", null));
+		this.database.store()
+			.settleAfterTransaction(Endings.failed(List.of(TestDatabase.request(this.key)), new Failure("first", null)),
+					List.of());
 		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
 		assertThat(claim()).isEqualTo(new Claim.Acquired(2, 2));
 	}
@@ -72,7 +77,7 @@ class RepeatedCallTests {
 	void repeatedClaimIsNotAcquiredAfterATakeover() {
 		claim();
 		this.database.endLease(this.key);
-		this.database.store().claim(TestDatabase.request(this.key));
+		one(this.database.store()).claim(TestDatabase.request(this.key));
 		assertThat(claim()).isInstanceOf(Claim.InProgress.class);
 	}
 
@@ -80,15 +85,15 @@ class RepeatedCallTests {
 	@Tag("promise-3")
 	void repeatedClaimIsNotAcquiredAfterItsCompletion() {
 		claim();
-		this.database.store().complete(this.owner, null);
+		one(this.database.store()).complete(this.owner, null);
 		assertThat(claim()).isEqualTo(new Claim.Completed(null));
 	}
 
 	@Test
 	void repeatedCompletionKeepsTheFirstResult() {
 		claim();
-		assertThat(this.database.store().complete(this.owner, new byte[] { 1 })).isEqualTo(Settlement.SETTLED);
-		assertThat(this.database.store().complete(this.owner, new byte[] { 2 })).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.database.store()).complete(this.owner, new byte[] { 1 })).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.database.store()).complete(this.owner, new byte[] { 2 })).isEqualTo(Settlement.SETTLED);
 		assertThat(claim()).isInstanceOfSatisfying(Claim.Completed.class,
 				(claim) -> assertThat(claim.result()).containsExactly(1));
 	}
@@ -103,39 +108,40 @@ class RepeatedCallTests {
 	@Test
 	void repeatedReleaseRestoresOneAttemptOnly() {
 		claim();
-		assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED);
-		assertUnchanged(() -> assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED));
+		assertThat(one(this.database.store()).release(this.owner)).isEqualTo(Settlement.SETTLED);
+		assertUnchanged(() -> assertThat(one(this.database.store()).release(this.owner)).isEqualTo(Settlement.SETTLED));
 	}
 
 	@Test
 	void releaseAfterAFailureIsSettledAndChangesNothing() {
 		claim();
 		fail("first");
-		assertUnchanged(() -> assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.SETTLED));
+		assertUnchanged(() -> assertThat(one(this.database.store()).release(this.owner)).isEqualTo(Settlement.SETTLED));
 	}
 
 	@Test
 	void failureAfterAReleaseIsSettledAndChangesNothing() {
 		claim();
-		this.database.store().release(this.owner);
+		one(this.database.store()).release(this.owner);
 		assertUnchanged(() -> assertThat(fail("late")).isEqualTo(Settlement.SETTLED));
 	}
 
 	@Test
 	void completionAfterAReleaseIsLost() {
 		claim();
-		this.database.store().release(this.owner);
-		assertUnchanged(() -> assertThat(this.database.store().complete(this.owner, null)).isEqualTo(Settlement.LOST));
+		one(this.database.store()).release(this.owner);
+		assertUnchanged(
+				() -> assertThat(one(this.database.store()).complete(this.owner, null)).isEqualTo(Settlement.LOST));
 	}
 
 	@Test
 	void failureAndReleaseAfterATakeoverAreLost() {
 		claim();
 		fail("first");
-		this.database.store().claim(TestDatabase.request(this.key));
+		one(this.database.store()).claim(TestDatabase.request(this.key));
 		assertUnchanged(() -> {
 			assertThat(fail("late")).isEqualTo(Settlement.LOST);
-			assertThat(this.database.store().release(this.owner)).isEqualTo(Settlement.LOST);
+			assertThat(one(this.database.store()).release(this.owner)).isEqualTo(Settlement.LOST);
 		});
 	}
 

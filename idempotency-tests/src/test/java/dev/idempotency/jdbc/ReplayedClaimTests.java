@@ -11,6 +11,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -29,56 +30,57 @@ class ReplayedClaimTests {
 	@BeforeEach
 	void replay() {
 		ClaimRequest completed = TestDatabase.request(TestDatabase.newKey());
-		database.store().claim(completed);
-		database.store().complete(completed, new byte[] { 7 });
+		one(database.store()).claim(completed);
+		one(database.store()).complete(completed, new byte[] { 7 });
 		for (int i = 0; i < 20; i++) {
-			assertThat(database.store().claim(TestDatabase.request(completed.key()))).isInstanceOfSatisfying(
+			assertThat(one(database.store()).claim(TestDatabase.request(completed.key()))).isInstanceOfSatisfying(
 					Claim.Completed.class, (claim) -> assertThat(claim.result()).containsExactly(7));
 		}
 	}
 
 	@Test
 	void newKeyIsClaimed() {
-		assertThat(database.store().claim(this.owner)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(database.store()).claim(this.owner)).isEqualTo(new Claim.Acquired(1, 1));
 	}
 
 	@Test
 	void ownerThatRepeatsItsClaimKeepsIt() {
-		database.store().claim(this.owner);
+		one(database.store()).claim(this.owner);
 		replay();
-		assertThat(database.store().claim(this.owner)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(database.store()).claim(this.owner)).isEqualTo(new Claim.Acquired(1, 1));
 	}
 
 	@Test
 	void keyInProgressIsReported() {
-		database.store().claim(this.owner);
+		one(database.store()).claim(this.owner);
 		replay();
-		assertThat(database.store().claim(TestDatabase.request(this.key, "content")))
+		assertThat(one(database.store()).claim(TestDatabase.request(this.key, "content")))
 			.isInstanceOfSatisfying(Claim.InProgress.class, (claim) -> assertThat(claim.retryAfter())
 				.isBetween(TestDatabase.LEASE.minusSeconds(10), TestDatabase.LEASE));
 	}
 
 	@Test
 	void otherContentIsRefused() {
-		database.store().claim(this.owner);
+		one(database.store()).claim(this.owner);
 		replay();
-		assertThat(database.store().claim(TestDatabase.request(this.key, "other"))).isEqualTo(new Claim.Mismatch());
+		assertThat(one(database.store()).claim(TestDatabase.request(this.key, "other")))
+			.isEqualTo(new Claim.Mismatch());
 	}
 
 	@Test
 	void releasedKeyIsClaimed() {
-		database.store().claim(this.owner);
-		database.store().release(this.owner);
+		one(database.store()).claim(this.owner);
+		one(database.store()).release(this.owner);
 		replay();
-		assertThat(database.store().claim(TestDatabase.request(this.key, "content")))
+		assertThat(one(database.store()).claim(TestDatabase.request(this.key, "content")))
 			.isEqualTo(new Claim.Acquired(2, 1));
 	}
 
 	@Test
 	void expiredLeaseIsTakenOver() {
-		database.store().claim(TestDatabase.request(this.key, Duration.ofMillis(1)));
+		one(database.store()).claim(TestDatabase.request(this.key, Duration.ofMillis(1)));
 		replay();
-		assertThat(database.store().claim(TestDatabase.request(this.key))).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(one(database.store()).claim(TestDatabase.request(this.key))).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 }

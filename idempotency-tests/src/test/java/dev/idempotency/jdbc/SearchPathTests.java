@@ -29,6 +29,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -72,22 +73,22 @@ class SearchPathTests {
 	void keyIsInOneTableUnderEverySearchPath(Layout layout) {
 		JdbcIdempotencyStore store = store(layout);
 		ClaimRequest owner = TestDatabase.request(this.key);
-		assertThat(store.claim(owner)).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store).claim(owner)).isInstanceOf(Claim.Acquired.class);
 		this.dataSource.tenant = "Tenant-b";
-		assertThat(store.renew(owner)).isEqualTo(Settlement.SETTLED);
-		assertThat(store.claimAll(List.of(TestDatabase.request(this.key)))).singleElement()
+		assertThat(one(store).renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(store.claim(List.of(TestDatabase.request(this.key)))).singleElement()
 			.isInstanceOf(Claim.InProgress.class);
-		assertThat(store.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).complete(owner, null)).isEqualTo(Settlement.SETTLED);
 		assertThat(inTransaction(store)).isInstanceOf(Claim.Completed.class);
-		assertThat(store.find(this.key)).isPresent();
+		assertThat(one(store).find(this.key)).isPresent();
 		assertThat(store.records().orElseThrow().overview().scopes()).isNotEmpty();
 		this.dataSource.tenant = "tenant_a";
-		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store).claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
 	}
 
 	private Claim inTransaction(JdbcIdempotencyStore store) {
 		return new TransactionTemplate(new JdbcTransactionManager(this.dataSource))
-			.execute((status) -> store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), true).get(0));
+			.execute((status) -> store.claimInTransaction(List.of(TestDatabase.request(this.key)), true).get(0));
 	}
 
 	@Test
@@ -97,7 +98,7 @@ class SearchPathTests {
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, "records_partitioned",
 				TestDatabase.TIMEOUT, Layout.PARTITIONED, Duration.ofMillis(10), null);
 		this.dataSource.tenant = "tenant_a";
-		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store).claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
 		store.maintain();
 		assertThat(new JdbcTemplate(pool).queryForObject(
 				"SELECT count(*) FROM \"Tenant-b\".records_partitioned WHERE id = ?", Integer.class, this.key.id()))
@@ -112,8 +113,8 @@ class SearchPathTests {
 		JdbcSchemaMigration.migrate(this.dataSource, table);
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT);
 		ClaimRequest owner = TestDatabase.request(this.key);
-		assertThat(store.claim(owner)).isInstanceOf(Claim.Acquired.class);
-		assertThat(store.complete(owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).claim(owner)).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store).complete(owner, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test
@@ -124,7 +125,7 @@ class SearchPathTests {
 		jdbc.execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
 		this.dataSource.tenant = "tenant_a";
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(this.dataSource, "shared", TestDatabase.TIMEOUT);
-		assertThat(store.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store).claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
 		assertThat(jdbc.queryForObject("SELECT count(*) FROM public.shared", Integer.class)).isOne();
 	}
 
@@ -137,8 +138,8 @@ class SearchPathTests {
 		JdbcIdempotencyStore before = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL, null);
 		ClaimRequest owner = TestDatabase.request(this.key);
-		before.claim(owner);
-		before.complete(owner, null);
+		one(before).claim(owner);
+		one(before).complete(owner, null);
 		// Another schema precedes that of the table, like a "$user" schema
 		// created later.
 		new JdbcTemplate(pool).execute("CREATE SCHEMA IF NOT EXISTS tenant_a");
@@ -146,7 +147,7 @@ class SearchPathTests {
 		JdbcSchemaMigration.migrate(this.dataSource, this.dataSource, table, layout);
 		JdbcIdempotencyStore after = new JdbcIdempotencyStore(this.dataSource, table, TestDatabase.TIMEOUT, layout,
 				TestDatabase.PARTITION_INTERVAL, null);
-		assertThat(after.claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(after).claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Completed.class);
 		assertThat(new JdbcTemplate(pool).queryForObject("SELECT to_regclass(?)", String.class, "tenant_a." + table))
 			.isNull();
 	}

@@ -21,11 +21,13 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -52,7 +54,7 @@ class StoreUnavailableTests {
 		config.setConnectionTimeout(250);
 		gonePool = new HikariDataSource(config);
 		goneStore = new JdbcIdempotencyStore(gonePool, TestDatabase.TABLE, TestDatabase.TIMEOUT);
-		goneStore.claim(REQUEST);
+		one(goneStore).claim(REQUEST);
 		gone.drop();
 		gone.close();
 	}
@@ -64,13 +66,16 @@ class StoreUnavailableTests {
 	}
 
 	static Stream<Named<Consumer<JdbcIdempotencyStore>>> calls() {
-		return Stream.of(Named.of("claim", (store) -> store.claim(TestDatabase.request(TestDatabase.newKey()))),
-				Named.of("complete", (store) -> store.complete(REQUEST, null)),
-				Named.of("fail", (store) -> store.fail(REQUEST, new Failure("x", null))),
-				Named.of("release", (store) -> store.release(REQUEST)),
-				Named.of("renew", (store) -> store.renew(REQUEST)),
-				Named.of("note", (store) -> store.noteFailures(List.of(REQUEST), new Failure("x", null))),
-				Named.of("find", (store) -> store.find(REQUEST.key())), Named.of("ping", JdbcIdempotencyStore::ping));
+		return Stream.of(Named.of("claim", (store) -> one(store).claim(TestDatabase.request(TestDatabase.newKey()))),
+				Named.of("complete", (store) -> one(store).complete(REQUEST, null)),
+				Named.of("fail", (store) -> one(store).fail(REQUEST, new Failure("x", null))),
+				Named.of("release", (store) -> one(store).release(REQUEST)),
+				Named.of("renew", (store) -> one(store).renew(REQUEST)),
+				Named.of("note",
+						(store) -> store.settleAfterTransaction(
+								Endings.failed(List.of(REQUEST), new Failure("x", null)), List.of())),
+				Named.of("find", (store) -> one(store).find(REQUEST.key())),
+				Named.of("ping", JdbcIdempotencyStore::ping));
 	}
 
 	@ParameterizedTest
@@ -101,7 +106,7 @@ class StoreUnavailableTests {
 	void storeRecoversAfterTheDatabaseHung() {
 		whileTableIsLocked(() -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> quickStore().ping()));
-		assertThat(database.store().claim(TestDatabase.request(TestDatabase.newKey())))
+		assertThat(one(database.store()).claim(TestDatabase.request(TestDatabase.newKey())))
 			.isEqualTo(new Claim.Acquired(1, 1));
 	}
 

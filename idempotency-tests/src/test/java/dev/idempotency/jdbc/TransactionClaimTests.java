@@ -20,6 +20,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -50,7 +51,7 @@ class TransactionClaimTests {
 	}
 
 	private Claim claim(boolean joined) {
-		return store.claimAllInTransaction(List.of(TestDatabase.request(this.key)), joined).get(0);
+		return store.claimInTransaction(List.of(TestDatabase.request(this.key)), joined).get(0);
 	}
 
 	@Test
@@ -59,9 +60,9 @@ class TransactionClaimTests {
 		IdempotencyKey other = TestDatabase.newKey();
 		whileInserted(() -> transactions.executeWithoutResult((status) -> {
 			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> claim(true));
-			store.claimAllInTransaction(List.of(TestDatabase.request(other)), true).get(0);
+			store.claimInTransaction(List.of(TestDatabase.request(other)), true).get(0);
 		}));
-		assertThat(store.find(other)).isPresent();
+		assertThat(one(store).find(other)).isPresent();
 	}
 
 	@ParameterizedTest
@@ -69,7 +70,7 @@ class TransactionClaimTests {
 	@Tag("promise-13")
 	void joinedTransactionRestoresItsLockTimeout(boolean duplicate) {
 		if (duplicate) {
-			transactions.execute((status) -> store.insert(this.request));
+			transactions.execute((status) -> one(store).insert(this.request));
 		}
 		assertThat(transactions.<String>execute((status) -> {
 			inside.execute("SET LOCAL lock_timeout = '7s'");
@@ -90,7 +91,7 @@ class TransactionClaimTests {
 
 	private void whileInserted(Runnable action) {
 		transactions.executeWithoutResult((status) -> {
-			store.insert(TestDatabase.request(this.key));
+			one(store).insert(TestDatabase.request(this.key));
 			CompletableFuture.runAsync(action).orTimeout(5, TimeUnit.SECONDS).join();
 		});
 	}

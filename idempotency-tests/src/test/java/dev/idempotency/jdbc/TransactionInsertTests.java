@@ -18,6 +18,7 @@ import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -47,7 +48,7 @@ class TransactionInsertTests {
 	}
 
 	private Optional<Claim.Acquired> insert() {
-		return database.store().insert(TestDatabase.request(this.key));
+		return one(database.store()).insert(TestDatabase.request(this.key));
 	}
 
 	@Test
@@ -108,7 +109,7 @@ class TransactionInsertTests {
 
 	private Optional<Claim.Acquired> insertWaiting(Duration timeout) {
 		JdbcIdempotencyStore store = new JdbcIdempotencyStore(database.pool(), TestDatabase.TABLE, timeout);
-		return transactions.execute((status) -> store.insert(TestDatabase.request(this.key)));
+		return transactions.execute((status) -> one(store).insert(TestDatabase.request(this.key)));
 	}
 
 	// The timeout is so long that the wait does not end before the transaction.

@@ -29,6 +29,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -108,7 +109,7 @@ class BatchAcknowledgmentTests {
 		// delivered one.
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("part")).isEqualTo(2));
 		if (name.endsWith("transactional")) {
-			assertThat(app.store().find(app.key("part", "d")).map(IdempotencyRecord::state))
+			assertThat(one(app.store()).find(app.key("part", "d")).map(IdempotencyRecord::state))
 				.isNotEqualTo(Optional.of(State.COMPLETED));
 		}
 	}
@@ -177,9 +178,9 @@ class BatchAcknowledgmentTests {
 		BatchApp app = this.apps.get(name);
 		app.send("declining", "a b c");
 		app.start("declining");
-		await()
-			.untilAsserted(() -> assertThat(app.store().find(app.key("declining", "c")).map(IdempotencyRecord::state))
-				.hasValue(State.COMPLETED));
+		await().untilAsserted(
+				() -> assertThat(one(app.store()).find(app.key("declining", "c")).map(IdempotencyRecord::state))
+					.hasValue(State.COMPLETED));
 		assertThat(batches(app, "declining")).containsExactlyElementsOf(
 				name.endsWith("transactional") ? List.of("a b c", "a c") : List.of("a b c", "c"));
 		assertThat(app.record("declining", "b").state()).isEqualTo(State.COMPLETED);
@@ -195,7 +196,7 @@ class BatchAcknowledgmentTests {
 		app.send("waiting", "a b c", "x");
 		app.start("waiting");
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(app.lag("waiting")).isEqualTo(2));
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.awaitDone("waiting");
 		assertThat(batches(app, "waiting").stream().flatMap((one) -> Stream.of(one.split(" "))))
 			.containsExactlyInAnyOrder("a", "x", "b", "c");

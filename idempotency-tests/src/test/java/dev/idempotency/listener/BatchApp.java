@@ -28,6 +28,7 @@ import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -125,7 +126,7 @@ public final class BatchApp implements AutoCloseable {
 	}
 
 	IdempotencyRecord record(String listener, String letter) {
-		return store().find(key(listener, letter)).orElseThrow();
+		return one(store()).find(key(listener, letter)).orElseThrow();
 	}
 
 	int pending() {
@@ -135,12 +136,12 @@ public final class BatchApp implements AutoCloseable {
 	public ClaimRequest hold(String listener, String letter, Duration lease) {
 		ClaimRequest request = new ClaimRequest(key(listener, letter), UUID.randomUUID(), null, lease,
 				Duration.ofHours(1));
-		store().claim(request);
+		one(store()).claim(request);
 		return request;
 	}
 
 	void complete(String listener, String letter, @Nullable String result) {
-		store().complete(hold(listener, letter, Duration.ofMinutes(1)),
+		one(store()).complete(hold(listener, letter, Duration.ofMinutes(1)),
 				(result != null) ? result.getBytes(StandardCharsets.UTF_8) : null);
 	}
 

@@ -21,6 +21,7 @@ import org.springframework.validation.annotation.Validated;
 import dev.idempotency.Idempotent;
 import dev.idempotency.testsupport.Kafka;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -54,7 +55,7 @@ class BatchInterceptionTests {
 	@Test
 	void batchDroppedByAnInterceptorIsAcknowledgedAndNotStored() {
 		assertThat(seen("dropped", "a x")).isEmpty();
-		assertThat(this.app.store().find(this.app.key("dropped", "a"))).isEmpty();
+		assertThat(one(this.app.store()).find(this.app.key("dropped", "a"))).isEmpty();
 		Kafka.send(this.app.name("dropped"), "a", "a");
 		this.app.awaitDone("dropped");
 		assertThat(log("dropped")).containsExactly("a@2");
@@ -64,14 +65,14 @@ class BatchInterceptionTests {
 	void recordsDroppedByAnInterceptorAreNotStored() {
 		this.app.complete("factory", "b", null);
 		assertThat(seen("factory", "x a b x a c")).containsExactly("a@1 c@5");
-		assertThat(this.app.store().find(this.app.key("factory", "x"))).isEmpty();
+		assertThat(one(this.app.store()).find(this.app.key("factory", "x"))).isEmpty();
 	}
 
 	@Test
 	void filteredRecordsAreNotStored() {
 		this.app.complete("filtered", "b", null);
 		assertThat(seen("filtered", "x a b x a c x")).containsExactly("a@1 c@5");
-		assertThat(this.app.store().find(this.app.key("filtered", "x"))).isEmpty();
+		assertThat(one(this.app.store()).find(this.app.key("filtered", "x"))).isEmpty();
 	}
 
 	@Test
@@ -91,7 +92,7 @@ class BatchInterceptionTests {
 	void invalidBatchGoesToTheErrorHandlerAndIsNotStored() {
 		assertThat(seen("validated", "a x b")).isEmpty();
 		for (String letter : List.of("a", "x", "b")) {
-			assertThat(this.app.store().find(this.app.key("validated", letter))).isEmpty();
+			assertThat(one(this.app.store()).find(this.app.key("validated", letter))).isEmpty();
 		}
 		Kafka.send(this.app.name("validated"), "a", "a");
 		this.app.awaitDone("validated");

@@ -36,6 +36,7 @@ import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyRecord.State;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -119,7 +120,7 @@ class BatchMisuseTests {
 		await().atMost(Duration.ofSeconds(20))
 			.untilAsserted(() -> assertThat(batches(app, "header")).containsExactly("a"));
 		await().during(Duration.ofSeconds(1)).atMost(Duration.ofSeconds(20)).until(() -> app.lag("header") >= 2);
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.awaitDone("header");
 		assertThat(batches(app, "header")).containsExactly("a", "b c");
 	}

@@ -40,6 +40,7 @@ import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.listener.BatchApp.Batches;
 import dev.idempotency.store.ClaimRequest;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -101,7 +102,7 @@ class BatchWaitingTests {
 		List<String> seen = app.listeners(Listeners.class).letters(name);
 		assertThat(lag(modeAndName)).isEqualTo(2);
 		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y");
-		app.store().release(this.others.get(modeAndName));
+		one(app.store()).release(this.others.get(modeAndName));
 		app.awaitDone(name);
 		assertThat(seen).containsExactlyInAnyOrder("a", "x", "y", "b", "c");
 		assertThat(seen.indexOf("b")).isLessThan(seen.indexOf("c"));
@@ -129,7 +130,7 @@ class BatchWaitingTests {
 		app.send("dropping", "b", "f f", "y f");
 		app.start("dropping");
 		await().untilAsserted(() -> assertThat(app.lag("dropping")).isOne());
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.awaitDone("dropping");
 		assertThat(app.listeners(Listeners.class).batches("dropping").list()).containsExactly("y", "b");
 	}
@@ -150,7 +151,7 @@ class BatchWaitingTests {
 			app.awaitBlocked("late");
 			app.stop("late");
 			assertThat(app.lag("late")).isEqualTo(4);
-			app.store().release(other);
+			one(app.store()).release(other);
 			listener.acknowledging = true;
 			app.start("late");
 			app.awaitDone("late");
@@ -165,7 +166,7 @@ class BatchWaitingTests {
 		app.send("released", "a b c");
 		app.start("released");
 		await().untilAsserted(() -> assertThat(app.lag("released")).isEqualTo(2));
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.awaitDone("released");
 		assertThat(app.listeners(Listeners.class).batches("released").list()).containsExactly("a", "b c");
 	}

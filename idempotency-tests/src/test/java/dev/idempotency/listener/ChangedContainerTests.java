@@ -39,6 +39,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -183,7 +184,7 @@ class ChangedContainerTests {
 		this.app.start(name);
 		Queue<String> seen = this.app.listeners(Listeners.class).seen(name);
 		await().atMost(PATIENCE).until(() -> this.app.lag(name) == 2);
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 		this.app.awaitDone(name);
 		assertThat(seen).containsExactly("a", "b", "c");
 	}
@@ -202,7 +203,7 @@ class ChangedContainerTests {
 		await().atMost(PATIENCE).until(() -> app.isBlocked(name) || app.lag(name) == 0);
 		assertThat(seen).doesNotContain("b");
 		assertThat(app.lag(name)).isEqualTo(2);
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.awaitDone(name);
 		assertThat(seen).endsWith("a", "b");
 	}

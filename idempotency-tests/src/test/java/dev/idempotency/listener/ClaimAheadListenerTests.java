@@ -44,6 +44,7 @@ import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.RecordingObserver;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -83,7 +84,7 @@ class ClaimAheadListenerTests {
 	}
 
 	private static void assertFree(BatchApp app, String listener, String key) {
-		assertThat(app.store().find(app.key(listener, key)).map(IdempotencyRecord::state).orElse(State.FAILED))
+		assertThat(one(app.store()).find(app.key(listener, key)).map(IdempotencyRecord::state).orElse(State.FAILED))
 			.isEqualTo(State.FAILED);
 	}
 
@@ -200,7 +201,7 @@ class ClaimAheadListenerTests {
 			app.start("plain");
 			await().atMost(Duration.ofSeconds(20)).until(() -> handled(app).contains("pause"));
 			await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> {
-				assertThat(app.store().find(app.key("plain", "b"))).isPresent();
+				assertThat(one(app.store()).find(app.key("plain", "b"))).isPresent();
 				assertFree(app, "plain", "b");
 			});
 			container.resume();

@@ -20,6 +20,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.testsupport.Servers;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * Decorates the producers of {@link KafkaTransactionTests}: records the state of a key
  * directly after the commit of its transaction, makes commits fail with an unknown
@@ -107,7 +109,7 @@ class CommitHooks implements ProducerPostProcessor<Object, Object> {
 	}
 
 	private void look(String value) {
-		this.store.find(IdempotencyKey.of(this.scope, value))
+		one(this.store).find(IdempotencyKey.of(this.scope, value))
 			.ifPresent((record) -> states(value).add(record.state().name()));
 	}
 

@@ -20,6 +20,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.Kafka;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -61,7 +62,7 @@ class ConsumerProtocolTests {
 		Kafka.send(Kafka.record(this.app.name(name), 1, "y", "y"));
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(seen).contains("y"));
 		assertThat(seen).doesNotContain("b", "c");
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 		this.app.awaitDone(name);
 		assertThat(seen).filteredOn((value) -> List.of("a", "b", "c").contains(value)).containsExactly("a", "b", "c");
 		assertThat(seen).hasSize(5);

@@ -35,6 +35,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -279,7 +280,7 @@ class KafkaTransactionTests {
 			assertThat(redis.getBean(CommitHooks.class).states("plain")).containsExactly("IN_PROGRESS", "IN_PROGRESS");
 			IdempotencyStore redisStore = redis.getBean(IdempotencyStore.class);
 			assertThat(List.of("plain", "refused", "heals"))
-				.extracting((value) -> redisStore.find(IdempotencyKey.of(name, value)).orElseThrow().state())
+				.extracting((value) -> one(redisStore).find(IdempotencyKey.of(name, value)).orElseThrow().state())
 				.containsOnly(State.COMPLETED);
 		}
 	}
@@ -307,7 +308,7 @@ class KafkaTransactionTests {
 	}
 
 	private State record(String key) {
-		return this.store.find(key(key)).orElseThrow().state();
+		return one(this.store).find(key(key)).orElseThrow().state();
 	}
 
 	private IdempotencyKey key(String value) {

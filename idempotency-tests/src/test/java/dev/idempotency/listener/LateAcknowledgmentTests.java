@@ -43,6 +43,7 @@ import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -141,7 +142,7 @@ class LateAcknowledgmentTests {
 		send(app, "beside", 0, "d");
 		awaitDuplicate(app, "beside", "d");
 		app.stop("beside");
-		app.store().release(other);
+		one(app.store()).release(other);
 		assertThat(committed(app, "beside", 0)).isZero();
 	}
 
@@ -160,7 +161,7 @@ class LateAcknowledgmentTests {
 		await().atMost(PATIENCE)
 			.untilAsserted(() -> assertThat(app.record("messages", "a").state()).isEqualTo(State.COMPLETED));
 		app.stop("messages");
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.start("messages");
 		await().atMost(PATIENCE).until(() -> listeners.runs("messages").contains("x"));
 		assertThat(listeners.runs("messages")).containsOnlyOnce("a");
@@ -208,7 +209,7 @@ class LateAcknowledgmentTests {
 		awaitRun(app, name, "u2!");
 		app.awaitBlocked(name);
 		app.stop(name);
-		app.store().release(other);
+		one(app.store()).release(other);
 		assertThat(committed(app, name, 0)).isEqualTo(queued ? 3 : 2);
 	}
 
@@ -225,7 +226,7 @@ class LateAcknowledgmentTests {
 		sendTogether(app, "stopping", "u2!", "x");
 		awaitRun(app, "stopping", "u2!");
 		await().atMost(PATIENCE).untilTrue(stopped);
-		app.store().release(other);
+		one(app.store()).release(other);
 		assertThat(app.outcomes("stopping", "x")).contains(Outcome.IN_PROGRESS);
 		assertThat(committed(app, "stopping", 0)).isEqualTo(2);
 	}
@@ -308,7 +309,7 @@ class LateAcknowledgmentTests {
 		send(app, "sleeping", 1, "n1");
 		awaitRun(app, "sleeping", "n1");
 		send(app, "sleeping", 2, "k");
-		app.store().release(other);
+		one(app.store()).release(other);
 		app.awaitDone("sleeping");
 		assertThat(app.listeners(Listeners.class).runs("sleeping")).containsExactlyInAnyOrder("n1", "n1", "x", "n2",
 				"n2", "k");

@@ -26,6 +26,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -58,7 +59,7 @@ class LateListenerTests {
 		Queue<String> seen = this.app.listeners(Listener.class).seen(name);
 		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.lag(name) == 3);
 		assertThat(seen).containsExactlyInAnyOrder("a", "x");
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 		this.app.awaitDone(name);
 		assertThat(seen).hasSize(4).endsWith("b", "c");
 	}

@@ -31,6 +31,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -61,7 +62,7 @@ class ListenerErrorHandlerTests {
 		this.app.send(name, "a");
 		this.app.start(name);
 		this.app.awaitBlocked(name);
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 		this.app.awaitDone(name);
 		this.app.sendMore(name, "fails");
 		this.app.awaitDone(name);

@@ -29,6 +29,7 @@ import reactor.core.publisher.Mono;
 import dev.idempotency.Idempotent;
 import dev.idempotency.store.ClaimRequest;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -61,7 +62,7 @@ class ListenerObservationTests {
 		this.app.send(name, "a duplicate held a fails");
 		this.app.start(name);
 		await().atMost(Duration.ofSeconds(20)).until(() -> this.app.lag(name) == 3);
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 		this.app.awaitDone(name);
 		Observations observations = this.app.listeners(Observations.class);
 		observations.idle.clear();

@@ -21,6 +21,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.store.ClaimRequest;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -42,7 +43,7 @@ class ListenerThreadTests {
 			Listeners listeners = app.listeners(Listeners.class);
 			await().atMost(Duration.ofSeconds(20)).until(() -> app.lag(name) == 3);
 			assertThat(listeners.seen(name)).containsExactlyInAnyOrder("a", "x");
-			app.store().release(other);
+			one(app.store()).release(other);
 			app.awaitDone(name);
 			assertThat(listeners.seen(name)).containsExactlyInAnyOrder("a", "x", "b", "c");
 			assertThat(listeners.threads).isNotEmpty().allMatch((thread) -> thread.startsWith("VirtualThread["));
@@ -73,7 +74,7 @@ class ListenerThreadTests {
 			await().atMost(Duration.ofSeconds(20)).until(() -> app.lag("batch") == 2);
 			assertThat(listeners.seen("batch"))
 				.containsExactlyInAnyOrderElementsOf(Stream.of("a", "d", "e", "f", "g", "h", "i").toList());
-			app.store().release(other);
+			one(app.store()).release(other);
 			app.awaitDone("batch");
 			assertThat(listeners.seen("batch")).hasSize(9).endsWith("b", "c");
 		}

@@ -32,6 +32,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -169,7 +170,7 @@ class LongHandlerTests {
 	}
 
 	private static IdempotencyRecord record(ConfigurableApplicationContext context, String topic) {
-		return store(context).find(IdempotencyKey.of(topic, "k")).orElseThrow();
+		return one(store(context)).find(IdempotencyKey.of(topic, "k")).orElseThrow();
 	}
 
 	private static boolean almost(Instant one, Instant other) {
@@ -177,7 +178,7 @@ class LongHandlerTests {
 	}
 
 	private static String result(ConfigurableApplicationContext context, String topic) {
-		Claim claim = store(context).claim(TestDatabase.request(IdempotencyKey.of(topic, "k")));
+		Claim claim = one(store(context)).claim(TestDatabase.request(IdempotencyKey.of(topic, "k")));
 		return new String(((Claim.Completed) claim).result(), StandardCharsets.UTF_8);
 	}
 

@@ -46,6 +46,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -142,7 +143,7 @@ class OffsetListenerTests {
 		this.app.start("mixed");
 		await().atMost(Duration.ofSeconds(20)).untilAsserted(() -> assertThat(effects("mixed")).hasSize(3));
 		assertThat(marks("mixed")).extracting(StoredMark::offset).containsExactly(0L, 1L);
-		this.app.store().release(held);
+		one(this.app.store()).release(held);
 		this.app.awaitDone("mixed");
 		assertThat(effects("mixed")).hasSize(8).doesNotHaveDuplicates();
 		assertThat(marks("mixed")).extracting(StoredMark::offset).containsExactly(5L, 1L);
@@ -159,7 +160,8 @@ class OffsetListenerTests {
 		StoredMark mark = marks("zombie").get(0);
 		new TransactionTemplate(this.app.bean(IdempotencyTemplate.class).transactionManager())
 			.executeWithoutResult((status) -> {
-				offsets().raise(new OffsetMark(mark.scope(), mark.topic(), mark.topicId(), 0, 1), false);
+				offsets().raise(List.of(new OffsetMark(mark.scope(), mark.topic(), mark.topicId(), 0, 1)), false)
+					.get(0);
 				this.app.start("zombie");
 				await().atMost(Duration.ofSeconds(20)).until(() -> outcomes("zombie").contains(Outcome.IN_PROGRESS));
 			});

@@ -22,6 +22,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -101,7 +102,7 @@ class RebalanceTests {
 		List<Integer> owned = List.copyOf(instance(this.first).owned);
 		int partition = owned.get(0);
 		ClaimRequest other = TestDatabase.request(IdempotencyKey.of(this.topic, "held"), Duration.ofMinutes(5));
-		this.second.getBean(IdempotencyStore.class).claim(other);
+		one(this.second.getBean(IdempotencyStore.class)).claim(other);
 		for (String value : List.of("before", "held", "behind")) {
 			Kafka.send(Kafka.record(this.topic, partition, value, value));
 		}
@@ -112,7 +113,7 @@ class RebalanceTests {
 		this.first = member("1").run();
 		await().atMost(TIME)
 			.untilAsserted(() -> assertThat(instance(this.first).outcomes).containsEntry("held", Outcome.IN_PROGRESS));
-		this.second.getBean(IdempotencyStore.class).release(other);
+		one(this.second.getBean(IdempotencyStore.class)).release(other);
 		awaitDone();
 		assertThat(instance(this.first).handled).containsExactly("held", "behind");
 		assertThat(instance(this.first).assigned).containsExactlyInAnyOrderElementsOf(owned);

@@ -44,6 +44,7 @@ import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -85,7 +86,7 @@ class UnacknowledgedRecordTests {
 
 	private static void awaitState(BatchApp app, String listener, String letter, State state) {
 		await().atMost(PATIENCE)
-			.untilAsserted(() -> assertThat(app.store().find(app.key(listener, letter))).get()
+			.untilAsserted(() -> assertThat(one(app.store()).find(app.key(listener, letter))).get()
 				.extracting(IdempotencyRecord::state)
 				.isEqualTo(state));
 	}
@@ -300,7 +301,7 @@ class UnacknowledgedRecordTests {
 		awaitState(app, "batch-held", "b", State.IN_PROGRESS);
 		listeners.acknowledgments.get("batch-held a b").acknowledge();
 		awaitState(app, "batch-held", "b", State.COMPLETED);
-		app.store().release(other);
+		one(app.store()).release(other);
 		await().atMost(PATIENCE).until(() -> listeners.acknowledgments.containsKey("batch-held x"));
 		listeners.acknowledgments.get("batch-held x").acknowledge();
 		awaitState(app, "batch-held", "x", State.COMPLETED);
@@ -399,7 +400,7 @@ class UnacknowledgedRecordTests {
 		awaitState(app, "held", "c", State.IN_PROGRESS);
 		app.stop("held-copy");
 		assertThat(app.lag("held-copy")).isEqualTo(3);
-		app.store().release(other);
+		one(app.store()).release(other);
 	}
 
 	@Test
@@ -422,7 +423,7 @@ class UnacknowledgedRecordTests {
 		listeners.acknowledgments.get("held d").acknowledge();
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag("held-later")).isOne());
 		assertThat(listeners.runs("held")).containsOnlyOnce("d");
-		app.store().release(other);
+		one(app.store()).release(other);
 	}
 
 	@Test
@@ -441,7 +442,7 @@ class UnacknowledgedRecordTests {
 		listeners.acknowledgments.get("held e").acknowledge();
 		await().atMost(PATIENCE).untilAsserted(() -> assertThat(app.lag("held-duplicate")).isOne());
 		assertThat(listeners.runs("held")).containsOnlyOnce("e");
-		app.store().release(other);
+		one(app.store()).release(other);
 	}
 
 	// Most of the copies are delivered before the record that fails.

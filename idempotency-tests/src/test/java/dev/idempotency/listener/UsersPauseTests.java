@@ -25,6 +25,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.store.ClaimRequest;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -58,7 +59,7 @@ class UsersPauseTests {
 		this.app.send(name, "a b c");
 		this.app.start(name);
 		await().until(() -> this.app.lag(name) == 2);
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 	}
 
 	private void blockAndPauseLater(String name) {
@@ -69,7 +70,7 @@ class UsersPauseTests {
 		Listeners listeners = this.app.listeners(Listeners.class);
 		assertThat(listeners.container(name).isPartitionPaused(listeners.partition(name))).isFalse();
 		listeners.container(name).pausePartition(listeners.partition(name));
-		this.app.store().release(other);
+		one(this.app.store()).release(other);
 	}
 
 	@AfterAll

@@ -15,10 +15,9 @@ import java.util.stream.IntStream;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -39,8 +38,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
-				return reversed(super.claimAll(requests));
+			public List<Claim> claim(List<ClaimRequest> requests) {
+				return reversed(super.claim(requests));
 			}
 
 		};
@@ -50,8 +49,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-				return reversed(super.releaseAll(claims));
+			public List<Settlement> settle(List<Ending> endings) {
+				return reversed(super.settle(endings));
 			}
 
 		};
@@ -61,9 +60,11 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-				boolean ours = claims.stream().allMatch((claim) -> renew(claim) == Settlement.SETTLED);
-				return ours ? super.failAll(claims, failure) : claims.stream().map((claim) -> Settlement.LOST).toList();
+			public List<Settlement> settle(List<Ending> endings) {
+				boolean failed = endings.size() > 1 && endings.get(0) instanceof Ending.Failed;
+				boolean ours = !failed
+						|| endings.stream().allMatch((ending) -> renew(ending.claim()) == Settlement.SETTLED);
+				return ours ? super.settle(endings) : endings.stream().map((ending) -> Settlement.LOST).toList();
 			}
 
 		};
@@ -73,9 +74,10 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> completeAll(List<Completion> completions) {
-				return super.completeAll(completions.stream()
-					.map((completion) -> new Completion(owner(completion.claim()), completion.result()))
+			public List<Settlement> settle(List<Ending> endings) {
+				return super.settle(endings.stream()
+					.map((ending) -> (ending instanceof Ending.Completed completed)
+							? new Ending.Completed(owner(completed.claim()), completed.result()) : ending)
 					.toList());
 			}
 
@@ -86,9 +88,25 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> completeAll(List<Completion> completions) {
-				return super.completeAll(completions.stream()
-					.map((completion) -> new Completion(completion.claim(), completions.get(0).result()))
+			public List<Settlement> settle(List<Ending> endings) {
+				return super.settle(endings.stream()
+					.map((ending) -> (ending instanceof Ending.Completed
+							&& endings.get(0) instanceof Ending.Completed first)
+									? new Ending.Completed(ending.claim(), first.result()) : ending)
+					.toList());
+			}
+
+		};
+	}
+
+	static IdempotencyStore settlesAllInTheWayOfTheFirst() {
+		return new DelegatingStore() {
+
+			@Override
+			public List<Settlement> settle(List<Ending> endings) {
+				return super.settle(endings.stream()
+					.map((ending) -> (endings.get(0) instanceof Ending.Completed first)
+							? new Ending.Completed(ending.claim(), first.result()) : ending)
 					.toList());
 			}
 
@@ -99,8 +117,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
-				return super.claimAll(requests).stream()
+			public List<Claim> claim(List<ClaimRequest> requests) {
+				return super.claim(requests).stream()
 					.map((claim) -> (claim instanceof Claim.Completed) ? new Claim.Acquired(9, 1) : claim)
 					.toList();
 			}
@@ -112,8 +130,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
-				return super.claimAll(requests.stream()
+			public List<Claim> claim(List<ClaimRequest> requests) {
+				return super.claim(requests.stream()
 					.map((request) -> with(request, requests.get(0).lease(), requests.get(0).retention()))
 					.toList());
 			}
@@ -125,8 +143,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
-				return super.claimAll(requests.stream()
+			public List<Claim> claim(List<ClaimRequest> requests) {
+				return super.claim(requests.stream()
 					.map((request) -> new ClaimRequest(request.key(), request.token(), requests.get(0).fingerprint(),
 							request.lease(), request.retention()))
 					.toList());
@@ -141,13 +159,13 @@ final class BatchDefects {
 			private final Map<IdempotencyKey, byte[]> contents = new ConcurrentHashMap<>();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				remember(request);
 				return super.claim(request);
 			}
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
+			public List<Claim> claim(List<ClaimRequest> requests) {
 				return requests.stream()
 					.map((request) -> remember(request) ? super.claim(request) : new Claim.Mismatch())
 					.toList();
@@ -166,8 +184,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
-				return super.claimAll(requests.stream()
+			public List<Claim> claim(List<ClaimRequest> requests) {
+				return super.claim(requests.stream()
 					.map((request) -> new ClaimRequest(request.key(), UUID.randomUUID(), request.fingerprint(),
 							request.lease(), request.retention()))
 					.toList());
@@ -180,13 +198,13 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Claim> claimAll(List<ClaimRequest> requests) {
+			public List<Claim> claim(List<ClaimRequest> requests) {
 				List<ClaimRequest> absent = requests.stream()
 					.filter((request) -> find(request.key()).isEmpty())
 					.toList();
 				LockSupport.parkNanos(100_000);
 				absent.forEach((request) -> release(owner(request)));
-				return super.claimAll(requests);
+				return super.claim(requests);
 			}
 
 		};
@@ -196,8 +214,11 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-				return claims.stream().map((claim) -> isLive(claim) ? release(claim) : Settlement.LOST).toList();
+			public List<Settlement> settle(List<Ending> endings) {
+				boolean released = endings.size() > 1 && endings.get(0) instanceof Ending.Released;
+				return endings.stream()
+					.map((ending) -> (released && !isLive(ending.claim())) ? Settlement.LOST : settle(ending))
+					.toList();
 			}
 
 			private boolean isLive(ClaimRequest claim) {
@@ -212,8 +233,8 @@ final class BatchDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> renewAll(List<ClaimRequest> claims) {
-				List<Settlement> answers = super.renewAll(claims);
+			public List<Settlement> renew(List<ClaimRequest> claims) {
+				List<Settlement> answers = super.renew(claims);
 				Set<IdempotencyKey> settled = IntStream.range(0, claims.size())
 					.filter((i) -> answers.get(i) == Settlement.SETTLED)
 					.mapToObj((i) -> claims.get(i).key())

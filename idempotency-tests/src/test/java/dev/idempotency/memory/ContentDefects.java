@@ -35,7 +35,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				return super.claim(
 						new ClaimRequest(request.key(), request.token(), null, request.lease(), request.retention()));
 			}
@@ -49,7 +49,7 @@ final class ContentDefects {
 			private final Map<IdempotencyKey, byte[]> contents = new ConcurrentHashMap<>();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				byte[] content = request.fingerprint();
 				byte[] known = (content != null) ? this.contents.putIfAbsent(request.key(), content) : null;
 				return (known != null && !Arrays.equals(known, content)) ? new Claim.Mismatch() : super.claim(request);
@@ -62,7 +62,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				byte[] content = request.fingerprint();
 				return super.claim(new ClaimRequest(request.key(), request.token(),
 						(content != null) ? Fingerprint.of(content) : null, request.lease(), request.retention()));
@@ -75,7 +75,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Claim claim = super.claim(request);
 				return (claim instanceof Claim.Mismatch && record(request).state() == State.IN_PROGRESS)
 						? new Claim.InProgress(Duration.ZERO) : claim;
@@ -92,7 +92,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				return super.claim(new ClaimRequest(IdempotencyKey.of("contract", request.key().value()),
 						request.token(), request.fingerprint(), request.lease(), request.retention()));
 			}
@@ -106,7 +106,7 @@ final class ContentDefects {
 			private final Set<UUID> tokens = ConcurrentHashMap.newKeySet();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				UUID token = this.tokens.add(request.token()) ? request.token() : UUID.randomUUID();
 				return super.claim(new ClaimRequest(request.key(), token, request.fingerprint(), request.lease(),
 						request.retention()));
@@ -121,7 +121,7 @@ final class ContentDefects {
 			private final Set<UUID> tokens = ConcurrentHashMap.newKeySet();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Claim claim = super.claim(request);
 				return (!(claim instanceof Claim.Acquired) || this.tokens.add(request.token())) ? claim
 						: again(request);
@@ -140,7 +140,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Claim lost = super.claim(request);
 				if (lost instanceof Claim.Acquired && ThreadLocalRandom.current().nextInt(4) == 0) {
 					super.fail(request, new Failure("repeated", null));
@@ -158,7 +158,7 @@ final class ContentDefects {
 			private final Set<UUID> failed = ConcurrentHashMap.newKeySet();
 
 			@Override
-			public Settlement fail(ClaimRequest claim, Failure failure) {
+			Settlement fail(ClaimRequest claim, Failure failure) {
 				return this.failed.add(claim.token()) ? super.fail(claim, failure) : Settlement.LOST;
 			}
 
@@ -169,7 +169,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement release(ClaimRequest claim) {
+			Settlement release(ClaimRequest claim) {
 				return super.fail(claim, new Failure("released", null));
 			}
 
@@ -180,7 +180,7 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+			Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				return super.complete(claim, (result != null && result.length > 0) ? result : null);
 			}
 
@@ -191,8 +191,8 @@ final class ContentDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public List<Settlement> renewAll(List<ClaimRequest> claims) {
-				List<Settlement> answers = new ArrayList<>(super.renewAll(claims));
+			public List<Settlement> renew(List<ClaimRequest> claims) {
+				List<Settlement> answers = new ArrayList<>(super.renew(claims));
 				Collections.reverse(answers);
 				return answers;
 			}

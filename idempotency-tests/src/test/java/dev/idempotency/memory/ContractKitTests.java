@@ -214,6 +214,8 @@ class ContractKitTests {
 						"claimsOfOneKeyInABatchAreSettledByTheirTokens"),
 				defect("keeps one result for all", BatchDefects::keepsOneResultForAll,
 						"eachCompletionOfABatchHasItsOwnResult"),
+				defect("settles all in the way of the first", BatchDefects::settlesAllInTheWayOfTheFirst,
+						"endingsOfDifferentKindsAreSettledInOneCall"),
 				defect("claims duplicates again", BatchDefects::claimsDuplicatesAgain, BATCH,
 						"manyKeysAreClaimedAndCompletedEachWithItsOwnResult"),
 				defect("keeps one lease for all", BatchDefects::keepsOneLeaseForAll, "eachClaimOfABatchHasItsOwnTimes"),

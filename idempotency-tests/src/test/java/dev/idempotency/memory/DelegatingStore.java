@@ -16,15 +16,17 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
- * A correct store, as the delegate of a defective one. Its methods for several keys call
- * those for one key.
+ * A correct store, as the delegate of a defective one. The methods of the interface call
+ * one method for each key, which a defective store overrides.
  */
 class DelegatingStore implements IdempotencyStore {
 
@@ -48,42 +50,39 @@ class DelegatingStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
-		return requests.stream().map(this::claim).toList();
+	public List<Claim> claim(List<ClaimRequest> requests) {
+		return requests.stream().map((request) -> claim(request)).toList();
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		return completions.stream().map((completion) -> complete(completion.claim(), completion.result())).toList();
+	public List<Settlement> settle(List<Ending> endings) {
+		return endings.stream().map((ending) -> settle(ending)).toList();
+	}
+
+	Settlement settle(Ending ending) {
+		if (ending instanceof Ending.Completed completed) {
+			return complete(completed.claim(), completed.result());
+		}
+		return (ending instanceof Ending.Failed failed) ? fail(failed.claim(), failed.failure())
+				: release(ending.claim());
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return claims.stream().map((claim) -> fail(claim, failure)).toList();
+	public List<Settlement> renew(List<ClaimRequest> claims) {
+		return claims.stream().map((claim) -> renew(claim)).toList();
 	}
 
 	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return claims.stream().map(this::release).toList();
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return claims.stream().map(this::renew).toList();
-	}
-
-	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		return keys.stream()
 			.distinct()
-			.map(this::find)
+			.map((key) -> find(key))
 			.flatMap(Optional::stream)
 			.collect(Collectors.toMap(IdempotencyRecord::key, Function.identity()));
 	}
 
-	@Override
-	public Claim claim(ClaimRequest request) {
-		Claim claim = this.healthy.claim(request);
+	Claim claim(ClaimRequest request) {
+		Claim claim = one(this.healthy).claim(request);
 		if (claim instanceof Claim.Acquired acquired) {
 			this.owners.put(request.key(), request);
 			this.fences.put(request, acquired.fence());
@@ -108,24 +107,20 @@ class DelegatingStore implements IdempotencyStore {
 		return new ClaimRequest(claim.key(), claim.token(), claim.fingerprint(), lease, retention, claim.version());
 	}
 
-	@Override
-	public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
-		return this.healthy.complete(claim, result);
+	Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+		return one(this.healthy).complete(claim, result);
 	}
 
-	@Override
-	public Settlement fail(ClaimRequest claim, Failure failure) {
-		return this.healthy.fail(claim, failure);
+	Settlement fail(ClaimRequest claim, Failure failure) {
+		return one(this.healthy).fail(claim, failure);
 	}
 
-	@Override
-	public Settlement release(ClaimRequest claim) {
-		return this.healthy.release(claim);
+	Settlement release(ClaimRequest claim) {
+		return one(this.healthy).release(claim);
 	}
 
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return this.healthy.renew(claim);
+	Settlement renew(ClaimRequest claim) {
+		return one(this.healthy).renew(claim);
 	}
 
 	@Override
@@ -138,9 +133,8 @@ class DelegatingStore implements IdempotencyStore {
 		return this.healthy.lookUp(request);
 	}
 
-	@Override
-	public Optional<IdempotencyRecord> find(IdempotencyKey key) {
-		return this.healthy.find(key);
+	Optional<IdempotencyRecord> find(IdempotencyKey key) {
+		return one(this.healthy).find(key);
 	}
 
 	@Override

@@ -25,7 +25,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+			Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				return super.complete(owner(claim), result);
 			}
 
@@ -36,7 +36,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement fail(ClaimRequest claim, Failure failure) {
+			Settlement fail(ClaimRequest claim, Failure failure) {
 				return super.fail(owner(claim), failure);
 			}
 
@@ -47,7 +47,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement release(ClaimRequest claim) {
+			Settlement release(ClaimRequest claim) {
 				return super.release(owner(claim));
 			}
 
@@ -58,7 +58,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement renew(ClaimRequest claim) {
+			Settlement renew(ClaimRequest claim) {
 				return super.renew(owner(claim));
 			}
 
@@ -69,7 +69,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement fail(ClaimRequest claim, Failure failure) {
+			Settlement fail(ClaimRequest claim, Failure failure) {
 				super.fail(owner(claim), failure);
 				return owner(claim).token().equals(claim.token()) ? Settlement.SETTLED : Settlement.LOST;
 			}
@@ -81,7 +81,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+			Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				super.complete(claim, result);
 				return Settlement.SETTLED;
 			}
@@ -93,7 +93,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement fail(ClaimRequest claim, Failure failure) {
+			Settlement fail(ClaimRequest claim, Failure failure) {
 				if (!owns(claim)) {
 					return super.fail(claim, failure);
 				}
@@ -102,7 +102,7 @@ final class FencingDefects {
 			}
 
 			@Override
-			public Settlement release(ClaimRequest claim) {
+			Settlement release(ClaimRequest claim) {
 				if (!owns(claim)) {
 					return super.release(claim);
 				}
@@ -117,7 +117,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				IdempotencyRecord known = find(request.key()).orElse(null);
 				if (known == null || known.state() == State.FAILED
 						|| known.claimedUntil() != null && known.claimedUntil().isBefore(Instant.now())) {
@@ -134,7 +134,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Claim claim = super.claim(request);
 				return (claim instanceof Claim.Acquired acquired) ? new Claim.Acquired(1, acquired.attempt()) : claim;
 			}
@@ -146,7 +146,7 @@ final class FencingDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+			Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				Settlement settlement = super.complete(claim, result);
 				return (settlement == Settlement.FORGOTTEN) ? Settlement.LOST : settlement;
 			}

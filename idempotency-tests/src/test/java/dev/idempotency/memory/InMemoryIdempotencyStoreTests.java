@@ -16,6 +16,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.Observers;
 import dev.idempotency.template.StoreObserver;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -37,19 +38,19 @@ class InMemoryIdempotencyStoreTests {
 
 	private ClaimRequest completed(String key, byte... result) {
 		ClaimRequest owner = request(key, LEASE);
-		this.store.claim(owner);
-		this.store.complete(owner, result);
+		one(this.store).claim(owner);
+		one(this.store).complete(owner, result);
 		return owner;
 	}
 
 	@Test
 	@Tag("promise-7")
 	void claimIsTakenOverAtTheInstantAtWhichItsLeaseEnds() {
-		this.store.claim(request("key", LEASE));
+		one(this.store).claim(request("key", LEASE));
 		this.now = this.now.plus(LEASE).minusNanos(1);
-		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.InProgress(Duration.ofNanos(1)));
+		assertThat(one(this.store).claim(request("key", LEASE))).isEqualTo(new Claim.InProgress(Duration.ofNanos(1)));
 		this.now = this.now.plusNanos(1);
-		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(one(this.store).claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 	@Test
@@ -57,9 +58,9 @@ class InMemoryIdempotencyStoreTests {
 	void completedKeyIsRememberedUntilTheInstantAtWhichItsRetentionEnds() {
 		completed("key");
 		this.now = this.now.plus(RETENTION).minusNanos(1);
-		assertThat(this.store.claim(request("key", LEASE))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(this.store).claim(request("key", LEASE))).isInstanceOf(Claim.Completed.class);
 		this.now = this.now.plusNanos(1);
-		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
+		assertThat(one(this.store).claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
 	}
 
 	@Test
@@ -73,7 +74,7 @@ class InMemoryIdempotencyStoreTests {
 	}
 
 	private byte[] claimedResult() {
-		return ((Claim.Completed) this.store.claim(request("key", LEASE))).result();
+		return ((Claim.Completed) one(this.store).claim(request("key", LEASE))).result();
 	}
 
 	@Test
@@ -95,8 +96,8 @@ class InMemoryIdempotencyStoreTests {
 		assertThat(this.store.deleteExpired(0, Duration.ZERO)).isZero();
 		assertThat(job.runOnce()).isEqualTo(3);
 		assertThat(events).containsExactly("memory 3");
-		assertThat(this.store.find(kept.key())).isPresent();
-		assertThat(this.store.find(IdempotencyKey.of("scope", "a"))).isEmpty();
+		assertThat(one(this.store).find(kept.key())).isPresent();
+		assertThat(one(this.store).find(IdempotencyKey.of("scope", "a"))).isEmpty();
 	}
 
 	@Test
@@ -113,7 +114,7 @@ class InMemoryIdempotencyStoreTests {
 	@Test
 	@Tag("promise-2")
 	void cleanupKeepsLiveClaimsAfterTheirRetention() {
-		this.store.claim(request("key", RETENTION.plus(LEASE)));
+		one(this.store).claim(request("key", RETENTION.plus(LEASE)));
 		this.now = this.now.plus(RETENTION);
 		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isZero();
 		this.now = this.now.plus(LEASE);
@@ -124,11 +125,11 @@ class InMemoryIdempotencyStoreTests {
 	@Tag("promise-4")
 	void cleanupKeepsFailedKeysWithTheirFenceUntilTheirRetentionEnds() {
 		ClaimRequest owner = request("key", LEASE);
-		this.store.claim(owner);
-		this.store.release(owner);
+		one(this.store).claim(owner);
+		one(this.store).release(owner);
 		this.now = this.now.plus(RETENTION).minusNanos(1);
 		assertThat(this.store.deleteExpired(10, Duration.ZERO)).isZero();
-		assertThat(this.store.claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
+		assertThat(one(this.store).claim(request("key", LEASE))).isEqualTo(new Claim.Acquired(2, 1));
 	}
 
 }

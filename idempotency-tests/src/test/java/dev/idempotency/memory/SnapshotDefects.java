@@ -51,7 +51,7 @@ final class SnapshotDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Claim claim = super.claim(request);
 				return (claim instanceof Claim.Completed && old.getAsBoolean()) ? answer : claim;
 			}
@@ -65,7 +65,7 @@ final class SnapshotDefects {
 			private final Map<IdempotencyKey, Claim> snapshot = new ConcurrentHashMap<>();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				this.snapshot.computeIfAbsent(request.key(), (key) -> super.lookUp(request));
 				return super.claim(request);
 			}
@@ -85,14 +85,14 @@ final class SnapshotDefects {
 			private final Map<IdempotencyKey, IdempotencyRecord> snapshot = new ConcurrentHashMap<>();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Claim claim = super.claim(request);
 				super.find(request.key()).ifPresent((record) -> this.snapshot.put(request.key(), record));
 				return claim;
 			}
 
 			@Override
-			public Optional<IdempotencyRecord> find(IdempotencyKey key) {
+			Optional<IdempotencyRecord> find(IdempotencyKey key) {
 				return Optional.ofNullable(this.snapshot.get(key)).or(() -> super.find(key));
 			}
 

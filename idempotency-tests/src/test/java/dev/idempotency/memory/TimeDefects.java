@@ -26,12 +26,12 @@ final class TimeDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				return super.claim(with(request, end.apply(request.lease()), request.retention()));
 			}
 
 			@Override
-			public Settlement renew(ClaimRequest claim) {
+			Settlement renew(ClaimRequest claim) {
 				return super.renew(with(claim, end.apply(claim.lease()), claim.retention()));
 			}
 
@@ -55,7 +55,7 @@ final class TimeDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				return super.claim(with(request, request.lease(), request.retention().dividedBy(2)));
 			}
 
@@ -68,13 +68,13 @@ final class TimeDefects {
 			private final Map<IdempotencyKey, Instant> ends = new ConcurrentHashMap<>();
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Instant end = this.ends.getOrDefault(request.key(), Instant.MIN);
 				return end.isAfter(Instant.now()) ? new Claim.Completed(null) : super.claim(request);
 			}
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+			Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				this.ends.put(claim.key(), Instant.now().plus(claim.retention()));
 				return super.complete(claim, result);
 			}
@@ -86,7 +86,7 @@ final class TimeDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
+			Settlement complete(ClaimRequest claim, byte @Nullable [] result) {
 				boolean late = find(claim.key()).map((record) -> record.claimedUntil())
 					.filter((end) -> end.isBefore(Instant.now()))
 					.isPresent();
@@ -100,7 +100,7 @@ final class TimeDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Settlement renew(ClaimRequest claim) {
+			Settlement renew(ClaimRequest claim) {
 				boolean live = find(claim.key()).map((record) -> record.claimedUntil())
 					.filter((end) -> end.isAfter(Instant.now()))
 					.isPresent();

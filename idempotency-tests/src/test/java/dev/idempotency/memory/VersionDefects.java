@@ -39,7 +39,7 @@ final class VersionDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				return super.claim(request(request));
 			}
 
@@ -79,7 +79,7 @@ final class VersionDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				Optional<IdempotencyRecord> record = find(request.key());
 				return (record.isPresent() && record.get().state() == State.COMPLETED) ? new Claim.Completed(null)
 						: super.claim(request);
@@ -93,7 +93,7 @@ final class VersionDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				byte[] known = contents.get(request.key());
 				if (known != null && !Arrays.equals(known, request.fingerprint())) {
 					return new Claim.Mismatch();
@@ -111,7 +111,7 @@ final class VersionDefects {
 		return new DelegatingStore() {
 
 			@Override
-			public Claim claim(ClaimRequest request) {
+			Claim claim(ClaimRequest request) {
 				return changed(super.claim(request), request);
 			}
 

@@ -43,6 +43,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -99,7 +100,7 @@ class MigratingStoreTests {
 	}
 
 	private static ClaimRequest acquired(IdempotencyStore store, ClaimRequest request) {
-		assertThat(store.claim(request)).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(store).claim(request)).isInstanceOf(Claim.Acquired.class);
 		return request;
 	}
 
@@ -109,69 +110,70 @@ class MigratingStoreTests {
 
 	private void fail(IdempotencyStore store, int times) {
 		for (int i = 0; i < times; i++) {
-			store.fail(acquire(store), FAILURE);
+			one(store).fail(acquire(store), FAILURE);
 		}
 	}
 
 	@Test
 	@Tag("promise-3")
 	void keyThatTheSourceHasCompletedIsADuplicate() {
-		this.source.complete(acquire(this.source), new byte[] { 1 });
-		for (Claim answer : List.of(this.migrating.claim(request()), this.migrating.lookUp(request()))) {
+		one(this.source).complete(acquire(this.source), new byte[] { 1 });
+		for (Claim answer : List.of(one(this.migrating).claim(request()), this.migrating.lookUp(request()))) {
 			assertThat(answer).isInstanceOfSatisfying(Claim.Completed.class,
 					(completed) -> assertThat(completed.result()).containsExactly(1));
 		}
-		assertThat(this.target.find(this.key)).isEmpty();
-		assertThat(this.migrating.find(this.key)).isPresent();
+		assertThat(one(this.target).find(this.key)).isEmpty();
+		assertThat(one(this.migrating).find(this.key)).isPresent();
 	}
 
 	@Test
 	@Tag("promise-9")
 	void keyThatTheSourceHasCompletedWithOtherContentIsAMismatch() {
-		this.source.complete(acquired(this.source, TestDatabase.request(this.key, "content")), null);
-		assertThat(this.migrating.claim(TestDatabase.request(this.key, "other"))).isInstanceOf(Claim.Mismatch.class);
+		one(this.source).complete(acquired(this.source, TestDatabase.request(this.key, "content")), null);
+		assertThat(one(this.migrating).claim(TestDatabase.request(this.key, "other")))
+			.isInstanceOf(Claim.Mismatch.class);
 	}
 
 	@Test
 	@Tag("promise-3")
 	void versionIsComparedWithTheHighestOneOfBothStores() {
-		this.source.complete(acquired(this.source, request(5)), new byte[] { 5 });
-		assertThat(this.migrating.claim(request(4))).isEqualTo(new Claim.Stale(5));
-		assertThat(this.migrating.claim(request(5))).isInstanceOf(Claim.Completed.class);
-		this.migrating.complete(acquired(this.migrating, request(7)), new byte[] { 7 });
+		one(this.source).complete(acquired(this.source, request(5)), new byte[] { 5 });
+		assertThat(one(this.migrating).claim(request(4))).isEqualTo(new Claim.Stale(5));
+		assertThat(one(this.migrating).claim(request(5))).isInstanceOf(Claim.Completed.class);
+		one(this.migrating).complete(acquired(this.migrating, request(7)), new byte[] { 7 });
 		for (long version : List.of(4, 5, 6)) {
-			assertThat(this.migrating.claim(request(version))).isEqualTo(new Claim.Stale(7));
+			assertThat(one(this.migrating).claim(request(version))).isEqualTo(new Claim.Stale(7));
 			assertThat(this.migrating.lookUp(request(version))).isEqualTo(new Claim.Stale(7));
 		}
-		assertThat(this.migrating.claim(request(7))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(this.migrating).claim(request(7))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
 	@Tag("promise-2")
 	void keyThatAnOwnerHoldsInTheSourceIsInProgressUntilItsLeaseExpires() {
 		acquire(this.source);
-		assertThat(this.migrating.claim(request())).isInstanceOf(Claim.InProgress.class);
+		assertThat(one(this.migrating).claim(request())).isInstanceOf(Claim.InProgress.class);
 		this.now = this.now.plus(TestDatabase.LEASE).plusMillis(1);
-		assertThat(this.migrating.claim(request())).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(one(this.migrating).claim(request())).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 	@Test
 	void newKeyIsWrittenToTheTargetOnlyAndCostsOneCallToTheSource() {
 		ClaimRequest request = acquire(this.migrating);
-		assertThat(this.migrating.complete(request, null)).isEqualTo(Settlement.SETTLED);
-		assertThat(this.source.find(this.key)).isEmpty();
-		assertThat(this.target.claim(request())).isInstanceOf(Claim.Completed.class);
+		assertThat(one(this.migrating).complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.source).find(this.key)).isEmpty();
+		assertThat(one(this.target).claim(request())).isInstanceOf(Claim.Completed.class);
 		assertThat(this.sourceCalls).containsExactly("lookUp");
 	}
 
 	@Test
 	@Tag("promise-3")
 	void batchCostsOneCallToTheSourceAndAnotherForEachKeyThatItKnows() {
-		this.source.complete(acquire(this.source), new byte[] { 1 });
-		List<Claim> claims = this.migrating.claimAll(List.of(TestDatabase.request(TestDatabase.newKey()), request(),
+		one(this.source).complete(acquire(this.source), new byte[] { 1 });
+		List<Claim> claims = this.migrating.claim(List.of(TestDatabase.request(TestDatabase.newKey()), request(),
 				TestDatabase.request(TestDatabase.newKey())));
 		assertThat(claims).hasExactlyElementsOfTypes(Claim.Acquired.class, Claim.Completed.class, Claim.Acquired.class);
-		assertThat(this.sourceCalls).containsExactly("findAll", "lookUp");
+		assertThat(this.sourceCalls).containsExactly("find", "lookUp");
 	}
 
 	static Stream<Named<IdempotencyStore>> targets() {
@@ -187,10 +189,10 @@ class MigratingStoreTests {
 		IdempotencyStore moved = MigratingStore.of(this.source, store);
 		ClaimRequest request = request();
 		assertThat(moved.lookUp(request)).isEqualTo(new Claim.Acquired(3, 3));
-		assertThat(moved.claim(request)).isEqualTo(new Claim.Acquired(3, 3));
-		assertThat(moved.claim(request)).as("repeated").isEqualTo(new Claim.Acquired(3, 3));
-		moved.fail(request, FAILURE);
-		assertThat(moved.claimAll(List.of(request(), TestDatabase.request(TestDatabase.newKey()))))
+		assertThat(one(moved).claim(request)).isEqualTo(new Claim.Acquired(3, 3));
+		assertThat(one(moved).claim(request)).as("repeated").isEqualTo(new Claim.Acquired(3, 3));
+		one(moved).fail(request, FAILURE);
+		assertThat(moved.claim(List.of(request(), TestDatabase.request(TestDatabase.newKey()))))
 			.containsExactly(new Claim.Acquired(4, 4), new Claim.Acquired(1, 1));
 	}
 
@@ -200,18 +202,18 @@ class MigratingStoreTests {
 	void fenceContinuesWhenTheKeysMoveBack(IdempotencyStore store) {
 		fail(store, 1);
 		fail(this.source, 4);
-		assertThat(MigratingStore.of(this.source, store).claim(request())).isInstanceOfSatisfying(Claim.Acquired.class,
-				(acquired) -> assertThat(acquired.fence()).isEqualTo(5));
+		assertThat(one(MigratingStore.of(this.source, store)).claim(request()))
+			.isInstanceOfSatisfying(Claim.Acquired.class, (acquired) -> assertThat(acquired.fence()).isEqualTo(5));
 	}
 
 	@Test
 	@Tag("promise-3")
 	void keysOfAChainOfStoresAreKnown() {
-		this.source.complete(acquire(this.source), null);
+		one(this.source).complete(acquire(this.source), null);
 		IdempotencyKey failed = TestDatabase.newKey();
-		this.source.fail(acquired(this.source, TestDatabase.request(failed)), FAILURE);
+		one(this.source).fail(acquired(this.source, TestDatabase.request(failed)), FAILURE);
 		IdempotencyStore last = MigratingStore.of(this.migrating, new InMemoryIdempotencyStore());
-		assertThat(last.claimAll(List.of(request(), TestDatabase.request(failed)))).satisfiesExactly(
+		assertThat(last.claim(List.of(request(), TestDatabase.request(failed)))).satisfiesExactly(
 				(first) -> assertThat(first).isInstanceOf(Claim.Completed.class),
 				(second) -> assertThat(second).isEqualTo(new Claim.Acquired(2, 2)));
 	}
@@ -225,10 +227,10 @@ class MigratingStoreTests {
 		this.target.afterClaim((claim) -> {
 			if (first.getAndSet(false)) {
 				this.now = this.now.plus(TestDatabase.LEASE).plusMillis(1);
-				this.healthyTarget.complete(acquire(this.healthyTarget), null);
+				one(this.healthyTarget).complete(acquire(this.healthyTarget), null);
 			}
 		});
-		assertThat(this.migrating.claim(request())).isInstanceOf(Claim.Completed.class);
+		assertThat(one(this.migrating).claim(request())).isInstanceOf(Claim.Completed.class);
 	}
 
 	@ParameterizedTest
@@ -310,7 +312,7 @@ class MigratingStoreTests {
 		this.sourceFails = true;
 		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
 			.isThrownBy(() -> run(template, TestDatabase.operation(this.key, Mode.LEASED)));
-		assertThat(this.healthyTarget.find(this.key)).isEmpty();
+		assertThat(one(this.healthyTarget).find(this.key)).isEmpty();
 		this.sourceFails = false;
 		assertThat(run(template, TestDatabase.operation(this.key, Mode.LEASED))).isEqualTo("fence 1, attempt 1");
 		template.close();

@@ -1,5 +1,6 @@
 package dev.idempotency.migration;
 
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.LongStream;
@@ -51,7 +52,7 @@ class OffsetMarkCopyTests {
 		TransactionTemplate transaction = new TransactionTemplate(new JdbcTransactionManager(database.pool()));
 		transaction.executeWithoutResult((status) -> {
 			for (int partition = 0; partition < offsets.length; partition++) {
-				marks(database).raise(mark(partition, offsets[partition]), false);
+				marks(database).raise(List.of(mark(partition, offsets[partition])), false).get(0);
 			}
 		});
 	}
@@ -81,7 +82,7 @@ class OffsetMarkCopyTests {
 		raise(this.old, 7);
 		raise(this.database, 7);
 		new TransactionTemplate(this.transactions).executeWithoutResult((status) -> {
-			marks(this.database).raise(mark(0, 8), false);
+			marks(this.database).raise(List.of(mark(0, 8)), false).get(0);
 			CompletableFuture.runAsync(() -> copy(this.database.store(), this.transactions)).join();
 		});
 		assertMarks(8);

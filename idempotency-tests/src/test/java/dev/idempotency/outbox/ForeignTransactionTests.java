@@ -26,6 +26,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
@@ -83,7 +84,7 @@ class ForeignTransactionTests {
 						app.outbox().send(this.topic, "account-1", "kept");
 						return "done";
 					}));
-			assertThat(template.store().find(key)).isPresent();
+			assertThat(one(template.store()).find(key)).isPresent();
 			assertThat(app.jdbc().queryForObject(ROWS, Long.class)).isOne();
 		}
 	}

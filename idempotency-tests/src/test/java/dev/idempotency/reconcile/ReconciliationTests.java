@@ -31,6 +31,7 @@ import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.awaitility.Awaitility.await;
@@ -169,7 +170,7 @@ class ReconciliationTests {
 	}
 
 	private static void claim(IdempotencyStore store, IdempotencyKey key, Duration lease) {
-		store.claim(new ClaimRequest(key, UUID.randomUUID(), null, lease, Duration.ofHours(1)));
+		one(store).claim(new ClaimRequest(key, UUID.randomUUID(), null, lease, Duration.ofHours(1)));
 	}
 
 }

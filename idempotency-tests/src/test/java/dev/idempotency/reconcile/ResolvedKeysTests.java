@@ -46,6 +46,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -102,8 +103,8 @@ class ResolvedKeysTests {
 	private void complete(String scope, String key, Long version) {
 		ClaimRequest request = new ClaimRequest(IdempotencyKey.of(scope, key), UUID.randomUUID(), null,
 				Duration.ofMinutes(1), Duration.ofHours(1), version);
-		this.store.claim(request);
-		this.store.complete(request, null);
+		one(this.store).claim(request);
+		one(this.store).complete(request, null);
 	}
 
 	@Test
@@ -153,7 +154,8 @@ class ResolvedKeysTests {
 			.executeWithoutResult((status) -> context.getBean(JdbcIdempotencyStore.class)
 				.offsetMarks()
 				.orElseThrow()
-				.raise(new OffsetMark(TOPIC + "-o/" + TOPIC, TOPIC, topicId, 0, first), false));
+				.raise(List.of(new OffsetMark(TOPIC + "-o/" + TOPIC, TOPIC, topicId, 0, first)), false)
+				.get(0));
 		statuses("positioned", first, TOPIC + "-o", first + 2).containsExactly(ReconciliationStatus.COMPLETED,
 				ReconciliationStatus.MISSING, ReconciliationStatus.NOT_CONSUMED);
 	}

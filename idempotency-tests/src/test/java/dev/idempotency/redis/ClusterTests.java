@@ -23,6 +23,7 @@ import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -72,10 +73,10 @@ class ClusterTests {
 		List<ClaimRequest> requests = requests();
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 0)) {
 			assertThat(requests)
-				.allSatisfy((request) -> assertThat(store.claim(request)).isEqualTo(new Claim.Acquired(1, 1)));
-			assertThat(store.renewAll(requests)).hasSize(KEYS).containsOnly(Settlement.SETTLED);
+				.allSatisfy((request) -> assertThat(one(store).claim(request)).isEqualTo(new Claim.Acquired(1, 1)));
+			assertThat(store.renew(requests)).hasSize(KEYS).containsOnly(Settlement.SETTLED);
 			assertThat(requests)
-				.allSatisfy((request) -> assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED));
+				.allSatisfy((request) -> assertThat(one(store).complete(request, null)).isEqualTo(Settlement.SETTLED));
 		}
 	}
 
@@ -108,23 +109,23 @@ class ClusterTests {
 		List<ClaimRequest> requests = requests();
 		try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
 			requests.forEach((request) -> {
-				store.claim(request);
+				one(store).claim(request);
 				// It opens the connections to the nodes.
 				await().atMost(Duration.ofSeconds(30))
 					.ignoreExceptions()
-					.until(() -> store.complete(request, null), Settlement.SETTLED::equals);
+					.until(() -> one(store).complete(request, null), Settlement.SETTLED::equals);
 			});
 			RedisProcess lost = cluster.masterOf(TestRedis.name(requests.get(0).key()));
 			lost.stop();
 			assertThat(requests).allSatisfy((request) -> await().atMost(Duration.ofSeconds(30))
 				.ignoreExceptions()
-				.until(() -> store.claim(TestDatabase.request(request.key())), new Claim.Completed(null)::equals));
+				.until(() -> one(store).claim(TestDatabase.request(request.key())), new Claim.Completed(null)::equals));
 			lost.start();
 			ClaimRequest again = TestDatabase.request(requests.get(0).key());
 			await().atMost(Duration.ofSeconds(30))
 				.ignoreExceptions()
-				.until(() -> store.complete(requests.get(0), null), Settlement.SETTLED::equals);
-			assertThat(store.claim(again)).isInstanceOf(Claim.Completed.class);
+				.until(() -> one(store).complete(requests.get(0), null), Settlement.SETTLED::equals);
+			assertThat(one(store).claim(again)).isInstanceOf(Claim.Completed.class);
 		}
 	}
 

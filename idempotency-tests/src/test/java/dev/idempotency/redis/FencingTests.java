@@ -19,6 +19,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -38,15 +39,16 @@ class FencingTests {
 	private final ClaimRequest owner = TestDatabase.request(this.key);
 
 	static Stream<Named<BiFunction<IdempotencyStore, ClaimRequest, Settlement>>> mutations() {
-		return Stream.of(Named.of("complete", (store, claim) -> store.complete(claim, new byte[] { 9 })),
-				Named.of("fail", (store, claim) -> store.fail(claim, new Failure("zombie", "zombie"))),
-				Named.of("release", IdempotencyStore::release), Named.of("renew", IdempotencyStore::renew));
+		return Stream.of(Named.of("complete", (store, claim) -> one(store).complete(claim, new byte[] { 9 })),
+				Named.of("fail", (store, claim) -> one(store).fail(claim, new Failure("zombie", "zombie"))),
+				Named.of("release", (store, claim) -> one(store).release(claim)),
+				Named.of("renew", (store, claim) -> one(store).renew(claim)));
 	}
 
 	private void takeOver() {
-		redis.store().claim(this.zombie);
+		one(redis.store()).claim(this.zombie);
 		redis.endLease(this.key);
-		assertThat(redis.store().claim(this.owner)).isEqualTo(new Claim.Acquired(2, 2));
+		assertThat(one(redis.store()).claim(this.owner)).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
 	private void assertUnchanged(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation, ClaimRequest by,
@@ -67,7 +69,7 @@ class FencingTests {
 	@MethodSource("mutations")
 	void staleOwnerCannotChangeACompletedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
 		takeOver();
-		redis.store().complete(this.owner, null);
+		one(redis.store()).complete(this.owner, null);
 		assertUnchanged(mutation, this.zombie, Settlement.LOST);
 	}
 
@@ -75,36 +77,37 @@ class FencingTests {
 	@MethodSource("mutations")
 	void staleOwnerCannotChangeAFailedKey(BiFunction<IdempotencyStore, ClaimRequest, Settlement> mutation) {
 		takeOver();
-		redis.store().fail(this.owner, new Failure("second", null));
+		one(redis.store()).fail(this.owner, new Failure("second", null));
 		assertUnchanged(mutation, this.zombie, Settlement.LOST);
 	}
 
 	@Test
 	void ownerThatFailedMayOnlyRepeatItself() {
-		redis.store().claim(this.owner);
-		redis.store().fail(this.owner, new Failure("first", null));
-		assertUnchanged((store, claim) -> store.complete(claim, null), this.owner, Settlement.LOST);
-		assertUnchanged(IdempotencyStore::renew, this.owner, Settlement.LOST);
-		assertUnchanged((store, claim) -> store.fail(claim, new Failure("again", null)), this.owner,
+		one(redis.store()).claim(this.owner);
+		one(redis.store()).fail(this.owner, new Failure("first", null));
+		assertUnchanged((store, claim) -> one(store).complete(claim, null), this.owner, Settlement.LOST);
+		assertUnchanged((store, claim) -> one(store).renew(claim), this.owner, Settlement.LOST);
+		assertUnchanged((store, claim) -> one(store).fail(claim, new Failure("again", null)), this.owner,
 				Settlement.SETTLED);
-		assertUnchanged(IdempotencyStore::release, this.owner, Settlement.SETTLED);
+		assertUnchanged((store, claim) -> one(store).release(claim), this.owner, Settlement.SETTLED);
 	}
 
 	@Test
 	void ownerThatCompletedMayOnlyRepeatItself() {
-		redis.store().claim(this.owner);
-		redis.store().complete(this.owner, new byte[] { 1 });
-		assertUnchanged((store, claim) -> store.complete(claim, new byte[] { 1 }), this.owner, Settlement.SETTLED);
-		assertUnchanged((store, claim) -> store.fail(claim, new Failure("late", null)), this.owner, Settlement.LOST);
-		assertUnchanged(IdempotencyStore::release, this.owner, Settlement.LOST);
-		assertUnchanged(IdempotencyStore::renew, this.owner, Settlement.LOST);
+		one(redis.store()).claim(this.owner);
+		one(redis.store()).complete(this.owner, new byte[] { 1 });
+		assertUnchanged((store, claim) -> one(store).complete(claim, new byte[] { 1 }), this.owner, Settlement.SETTLED);
+		assertUnchanged((store, claim) -> one(store).fail(claim, new Failure("late", null)), this.owner,
+				Settlement.LOST);
+		assertUnchanged((store, claim) -> one(store).release(claim), this.owner, Settlement.LOST);
+		assertUnchanged((store, claim) -> one(store).renew(claim), this.owner, Settlement.LOST);
 	}
 
 	@Test
 	void ownerWithAnExpiredLeaseCompletesUnlessTheKeyWasTakenOver() {
-		redis.store().claim(this.owner);
+		one(redis.store()).claim(this.owner);
 		redis.endLease(this.key);
-		assertThat(redis.store().complete(this.owner, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(redis.store()).complete(this.owner, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 }

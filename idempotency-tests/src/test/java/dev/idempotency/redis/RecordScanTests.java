@@ -21,6 +21,7 @@ import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.mockito.BDDMockito.given;
@@ -38,8 +39,8 @@ class RecordScanTests {
 		RedisProcess server = RedisProcess.create();
 		try (TestRedis redis = TestRedis.create(server)) {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			redis.store().claim(request);
-			redis.store().complete(request, null);
+			one(redis.store()).claim(request);
+			one(redis.store()).complete(request, null);
 			fill(redis, redis.value(request.key()), IdempotencyRecords.WINDOW + MORE);
 			long start = System.nanoTime();
 			Overview overview = redis.store().records().orElseThrow().overview();
@@ -60,8 +61,8 @@ class RecordScanTests {
 		RedisProcess server = RedisProcess.create();
 		try (TestRedis redis = TestRedis.create(server)) {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			redis.store().claim(request);
-			redis.store().fail(request, new Failure("type", null));
+			one(redis.store()).claim(request);
+			one(redis.store()).fail(request, new Failure("type", null));
 			fill(redis, redis.value(request.key()), 3000);
 			Page failed = redis.store().records().orElseThrow().failed(Integer.MAX_VALUE, null);
 			assertThat(failed.complete()).isTrue();
@@ -77,8 +78,8 @@ class RecordScanTests {
 		RedisProcess server = RedisProcess.create();
 		try (TestRedis redis = TestRedis.create(server)) {
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			redis.store().claim(request);
-			redis.store().complete(request, null);
+			one(redis.store()).claim(request);
+			one(redis.store()).complete(request, null);
 			fill(redis, redis.value(request.key()), 3000);
 			assertThat(evictable(redis.store().records().orElseThrow(), request.key().scope()))
 				.isGreaterThanOrEqualTo(3001);

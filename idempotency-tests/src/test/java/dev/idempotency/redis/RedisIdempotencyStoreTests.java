@@ -23,6 +23,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 import static org.awaitility.Awaitility.await;
@@ -51,12 +52,12 @@ class RedisIdempotencyStoreTests {
 	}
 
 	private Claim claimAgain() {
-		return store.claim(TestDatabase.request(this.key));
+		return one(store).claim(TestDatabase.request(this.key));
 	}
 
 	@Test
 	void absentKeyIsAcquired() {
-		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
 		assertThat(redis.record(this.key))
 			.extracting(IdempotencyRecord::state, IdempotencyRecord::fence, IdempotencyRecord::attempt,
 					IdempotencyRecord::failure)
@@ -65,7 +66,7 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	void recordHasItsTimes() {
-		store.claim(this.first);
+		one(store).claim(this.first);
 		IdempotencyRecord record = redis.record(this.key);
 		assertThat(record.createdAt()).isCloseTo(Instant.now(), within(Duration.ofSeconds(5)));
 		assertThat(record.claimedUntil()).isEqualTo(record.createdAt().plus(TestDatabase.LEASE));
@@ -76,7 +77,7 @@ class RedisIdempotencyStoreTests {
 	@Test
 	@Tag("promise-2")
 	void liveClaimIsInProgressWithTheRestOfItsLease() {
-		store.claim(this.first);
+		one(store).claim(this.first);
 		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.InProgress.class,
 				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(50), TestDatabase.LEASE));
 	}
@@ -84,7 +85,7 @@ class RedisIdempotencyStoreTests {
 	@Test
 	@Tag("promise-7")
 	void expiredClaimIsTakenOver() {
-		store.claim(TestDatabase.request(this.key, Duration.ofSeconds(2)));
+		one(store).claim(TestDatabase.request(this.key, Duration.ofSeconds(2)));
 		assertThat(claimAgain()).isInstanceOf(Claim.InProgress.class);
 		await().atMost(Duration.ofSeconds(15))
 			.pollInterval(Duration.ofMillis(10))
@@ -93,37 +94,37 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	void repeatedClaimIsAcquiredAgainWithANewLease() {
-		store.claim(this.first);
+		one(store).claim(this.first);
 		redis.endLease(this.key);
-		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
 		assertThat(claimAgain()).isInstanceOf(Claim.InProgress.class);
 	}
 
 	@Test
 	@Tag("promise-3")
 	void completedKeyReturnsItsBinaryResult() {
-		store.claim(this.first);
-		assertThat(store.complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
+		one(store).claim(this.first);
+		assertThat(one(store).complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
 		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.Completed.class,
 				(claim) -> assertThat(claim.result()).isEqualTo(RESULT));
 	}
 
 	@Test
 	void emptyResultDiffersFromNoResult() {
-		store.claim(this.first);
-		store.complete(this.first, new byte[0]);
+		one(store).claim(this.first);
+		one(store).complete(this.first, new byte[0]);
 		assertThat(claimAgain()).isInstanceOfSatisfying(Claim.Completed.class,
 				(claim) -> assertThat(claim.result()).isEmpty());
 		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
-		store.claim(other);
-		store.complete(other, null);
-		assertThat(store.claim(TestDatabase.request(other.key()))).isEqualTo(new Claim.Completed(null));
+		one(store).claim(other);
+		one(store).complete(other, null);
+		assertThat(one(store).claim(TestDatabase.request(other.key()))).isEqualTo(new Claim.Completed(null));
 	}
 
 	@Test
 	void failedKeyHasItsFailureAndIsAcquiredAtOnce() {
-		store.claim(this.first);
-		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.SETTLED);
+		one(store).claim(this.first);
+		assertThat(one(store).fail(this.first, FAILURE)).isEqualTo(Settlement.SETTLED);
 		assertThat(redis.record(this.key)).extracting(IdempotencyRecord::state, IdempotencyRecord::failure)
 			.containsExactly(State.FAILED, FAILURE);
 		assertThat(claimAgain()).isEqualTo(new Claim.Acquired(2, 2));
@@ -132,16 +133,16 @@ class RedisIdempotencyStoreTests {
 
 	@Test
 	void failureWithoutMessageIsStored() {
-		store.claim(this.first);
-		store.fail(this.first, new Failure("type", null));
+		one(store).claim(this.first);
+		one(store).fail(this.first, new Failure("type", null));
 		assertThat(redis.record(this.key).failure()).isEqualTo(new Failure("type", null));
 	}
 
 	@Test
 	void releasedKeyIsAcquiredAtOnceWithoutCountingAnAttempt() {
-		store.claim(this.first);
-		assertThat(store.release(this.first)).isEqualTo(Settlement.SETTLED);
-		assertThat(store.release(this.first)).isEqualTo(Settlement.SETTLED);
+		one(store).claim(this.first);
+		assertThat(one(store).release(this.first)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).release(this.first)).isEqualTo(Settlement.SETTLED);
 		assertThat(claimAgain()).isEqualTo(new Claim.Acquired(2, 1));
 	}
 
@@ -152,16 +153,16 @@ class RedisIdempotencyStoreTests {
 		ClaimRequest owner = new ClaimRequest(this.key, UUID.randomUUID(), fingerprint, TestDatabase.LEASE,
 				TestDatabase.RETENTION);
 		ClaimRequest other = TestDatabase.request(this.key, "other");
-		assertThat(store.claim(owner)).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(store.claim(other)).isEqualTo(new Claim.Mismatch());
-		store.complete(owner, RESULT);
-		assertThat(store.claim(other)).isEqualTo(new Claim.Mismatch());
+		assertThat(one(store).claim(owner)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(other)).isEqualTo(new Claim.Mismatch());
+		one(store).complete(owner, RESULT);
+		assertThat(one(store).claim(other)).isEqualTo(new Claim.Mismatch());
 		assertThat(claimAgain()).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
 	void valueShowsScopeAndKey() {
-		store.claim(this.first);
+		one(store).claim(this.first);
 		assertThat(redis.value(this.key)).startsWith("idem1 P " + this.first.token() + " 1 1 ")
 			.endsWith(" 0 5 " + this.key.value().length() + " - - 0 scope" + this.key.value() + "-");
 	}
@@ -171,24 +172,24 @@ class RedisIdempotencyStoreTests {
 	void specialCharactersAreKept(String text) {
 		IdempotencyKey odd = IdempotencyKey.of(text, text + this.key.value());
 		ClaimRequest request = TestDatabase.request(odd);
-		store.claim(request);
-		store.complete(request, RESULT);
+		one(store).claim(request);
+		one(store).complete(request, RESULT);
 		assertThat(new String(redis.commands().get(TestRedis.bytes(odd)), StandardCharsets.UTF_8))
 			.contains(odd.scope() + odd.value());
-		assertThat(store.claim(TestDatabase.request(odd))).isInstanceOf(Claim.Completed.class);
+		assertThat(one(store).claim(TestDatabase.request(odd))).isInstanceOf(Claim.Completed.class);
 	}
 
 	@Test
 	void unknownKeyIsNotFound() {
-		assertThat(store.find(this.key)).isEmpty();
+		assertThat(one(store).find(this.key)).isEmpty();
 	}
 
 	@Test
 	void everySettlementOfAnUnknownKeyIsForgotten() {
-		assertThat(store.complete(this.first, null)).isEqualTo(Settlement.FORGOTTEN);
-		assertThat(store.fail(this.first, FAILURE)).isEqualTo(Settlement.FORGOTTEN);
-		assertThat(store.release(this.first)).isEqualTo(Settlement.FORGOTTEN);
-		assertThat(store.renew(this.first)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(store).complete(this.first, null)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(store).fail(this.first, FAILURE)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(store).release(this.first)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(store).renew(this.first)).isEqualTo(Settlement.FORGOTTEN);
 		assertThat(redis.value(this.key)).isNull();
 	}
 
@@ -196,20 +197,20 @@ class RedisIdempotencyStoreTests {
 	void eachRenewalOfABatchHasItsOwnOutcome() {
 		ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
 		ClaimRequest stranger = TestDatabase.request(this.key);
-		store.claim(this.first);
-		store.claim(second);
+		one(store).claim(this.first);
+		one(store).claim(second);
 		redis.commands().scriptFlush();
-		assertThat(store.renewAll(List.of(stranger, second, this.first))).containsExactly(Settlement.LOST,
+		assertThat(store.renew(List.of(stranger, second, this.first))).containsExactly(Settlement.LOST,
 				Settlement.SETTLED, Settlement.SETTLED);
-		assertThat(store.renewAll(List.of())).isEmpty();
+		assertThat(store.renew(List.of())).isEmpty();
 	}
 
 	@Test
 	void scriptsAreSentAgainWhenTheServerHasFlushedThem() {
 		redis.commands().scriptFlush();
-		assertThat(store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(store).claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
 		redis.commands().scriptFlush();
-		assertThat(store.complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(store).complete(this.first, RESULT)).isEqualTo(Settlement.SETTLED);
 		redis.commands().scriptFlush();
 		assertThat(redis.record(this.key).state()).isEqualTo(State.COMPLETED);
 	}

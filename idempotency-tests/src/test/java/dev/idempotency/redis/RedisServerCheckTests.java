@@ -23,6 +23,7 @@ import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -147,9 +148,9 @@ class RedisServerCheckTests {
 			RedisServerCheck check = new RedisServerCheck(store, true, this.published, NEVER);
 			check.start();
 			ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-			store.claim(request);
-			assertThat(store.renew(request)).isEqualTo(Settlement.SETTLED);
-			assertThat(store.complete(request, null)).isEqualTo(Settlement.SETTLED);
+			one(store).claim(request);
+			assertThat(one(store).renew(request)).isEqualTo(Settlement.SETTLED);
+			assertThat(one(store).complete(request, null)).isEqualTo(Settlement.SETTLED);
 			check.stop();
 			assertThat(store.warning()).isEmpty();
 			assertThat(this.server.ask("KEYS test:*")).doesNotContain("check");

@@ -13,13 +13,14 @@ import org.junit.jupiter.api.Test;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -62,8 +63,8 @@ class ReplicasTests {
 	@Test
 	void confirmedCompletionExistsOnTheReplica() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
-			store.claim(this.request);
-			assertThat(store.complete(this.request, "done".getBytes(StandardCharsets.UTF_8)))
+			one(store).claim(this.request);
+			assertThat(one(store).complete(this.request, "done".getBytes(StandardCharsets.UTF_8)))
 				.isEqualTo(Settlement.SETTLED);
 			assertThat(copy.value(this.request.key())).startsWith("idem1 C ").endsWith("Rdone");
 		}
@@ -76,10 +77,10 @@ class ReplicasTests {
 				.limit(50)
 				.toList();
 			ClaimRequest lost = TestDatabase.request(TestDatabase.newKey());
-			store.claimAll(requests);
+			store.claim(requests);
 			long before = waits();
-			assertThat(store.completeAll(Stream.concat(Stream.of(lost), requests.stream())
-				.map((claim) -> new Completion(claim, "done".getBytes(StandardCharsets.UTF_8)))
+			assertThat(store.settle(Stream.concat(Stream.of(lost), requests.stream())
+				.<Ending>map((claim) -> new Ending.Completed(claim, "done".getBytes(StandardCharsets.UTF_8)))
 				.toList())).startsWith(Settlement.FORGOTTEN).filteredOn(Settlement.SETTLED::equals).hasSize(50);
 			assertThat(waits() - before).isOne();
 			assertThat(requests).allSatisfy(
@@ -90,9 +91,9 @@ class ReplicasTests {
 	@Test
 	void storeIsUnavailableWhenTooFewReplicasConfirmABatch() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
-			store.claim(this.request);
+			one(store).claim(this.request);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> store.completeAll(List.of(new Completion(this.request, null))))
+				.isThrownBy(() -> store.settle(List.of(new Ending.Completed(this.request, null))))
 				.withMessageStartingWith("1 of 2 required replicas confirmed the completion");
 		}
 	}
@@ -100,9 +101,9 @@ class ReplicasTests {
 	@Test
 	void lostOrEmptyBatchDoesNotWaitForReplicas() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
-			assertThat(store.completeAll(List.of(new Completion(this.request, null))))
+			assertThat(store.settle(List.of(new Ending.Completed(this.request, null))))
 				.containsExactly(Settlement.FORGOTTEN);
-			assertThat(store.completeAll(List.of())).isEmpty();
+			assertThat(store.settle(List.of())).isEmpty();
 		}
 	}
 
@@ -114,15 +115,15 @@ class ReplicasTests {
 	@Test
 	void completionIsSettledByARetryWhenTooFewReplicasConfirmed() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1)) {
-			store.claim(this.request);
+			one(store).claim(this.request);
 			replica.freeze();
 			try {
 				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-					.isThrownBy(() -> store.complete(this.request, null))
+					.isThrownBy(() -> one(store).complete(this.request, null))
 					.withMessage(
 							"0 of 1 required replicas confirmed the completion within PT1S; the completion is retried");
 				assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-					.isThrownBy(() -> store.complete(this.request, null));
+					.isThrownBy(() -> one(store).complete(this.request, null));
 				// Claims use another connection and do not wait.
 				assertThat(redis.record(this.request.key()).state()).isEqualTo(State.COMPLETED);
 			}
@@ -131,7 +132,7 @@ class ReplicasTests {
 			}
 			await().atMost(Duration.ofSeconds(10))
 				.ignoreExceptions()
-				.until(() -> store.complete(this.request, null), Settlement.SETTLED::equals);
+				.until(() -> one(store).complete(this.request, null), Settlement.SETTLED::equals);
 			assertThat(copy.value(this.request.key())).startsWith("idem1 C ");
 		}
 	}
@@ -139,9 +140,9 @@ class ReplicasTests {
 	@Test
 	void storeIsUnavailableWhenMoreReplicasAreRequiredThanExist() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
-			store.claim(this.request);
+			one(store).claim(this.request);
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> store.complete(this.request, null))
+				.isThrownBy(() -> one(store).complete(this.request, null))
 				.withMessageStartingWith("1 of 2 required replicas confirmed the completion");
 		}
 	}
@@ -149,7 +150,7 @@ class ReplicasTests {
 	@Test
 	void forgottenCompletionDoesNotWaitForReplicas() {
 		try (RedisIdempotencyStore store = TestRedis.store(redis.factory(), 2)) {
-			assertThat(store.complete(this.request, null)).isEqualTo(Settlement.FORGOTTEN);
+			assertThat(one(store).complete(this.request, null)).isEqualTo(Settlement.FORGOTTEN);
 		}
 	}
 
@@ -157,9 +158,9 @@ class ReplicasTests {
 	void closedStoreClosesItsConnection() {
 		long before = connections();
 		RedisIdempotencyStore store = TestRedis.store(redis.factory(), 1);
-		store.claim(this.request);
+		one(store).claim(this.request);
 		assertThat(connections()).isEqualTo(before);
-		store.complete(this.request, null);
+		one(store).complete(this.request, null);
 		assertThat(connections()).isEqualTo(before + 1);
 		store.close();
 		await().until(() -> connections() == before);

@@ -12,9 +12,9 @@ import org.junit.jupiter.api.Test;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.Observers;
@@ -79,11 +79,12 @@ class RoundTripTests {
 			.limit(100)
 			.map((request) -> TestDatabase.request(request.key()))
 			.toList();
-		redis.store().claimAll(known);
-		redis.store().completeAll(completions(known));
-		assertThat(count(() -> assertThat(redis.store().claimAll(requests)).filteredOn(Claim.Acquired.class::isInstance)
+		redis.store().claim(known);
+		redis.store().settle(Endings.completed(known, new byte[] { 1 }));
+		assertThat(count(() -> assertThat(redis.store().claim(requests)).filteredOn(Claim.Acquired.class::isInstance)
 			.hasSize(400))).isEqualTo(500);
-		assertThat(count(() -> redis.store().completeAll(completions(requests.subList(100, 500))))).isEqualTo(400);
+		assertThat(count(() -> redis.store().settle(Endings.completed(requests.subList(100, 500), new byte[] { 1 }))))
+			.isEqualTo(400);
 	}
 
 	// A frozen server does not reply, so all commands that it executes later have been
@@ -95,21 +96,17 @@ class RoundTripTests {
 		server.freeze();
 		try {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> redis.store().claimAll(requests));
+				.isThrownBy(() -> redis.store().claim(requests));
 		}
 		finally {
 			server.resume();
 		}
 		await().until(() -> scripts() - before == 500);
-		assertThat(redis.store().claimAll(requests)).containsOnly(new Claim.Acquired(1, 1));
+		assertThat(redis.store().claim(requests)).containsOnly(new Claim.Acquired(1, 1));
 	}
 
 	private static List<ClaimRequest> requests(int size) {
 		return Stream.generate(() -> TestDatabase.request(TestDatabase.newKey())).limit(size).toList();
-	}
-
-	private static List<Completion> completions(List<ClaimRequest> owners) {
-		return owners.stream().map((owner) -> new Completion(owner, new byte[] { 1 })).toList();
 	}
 
 	private static long count(Runnable action) {

@@ -14,6 +14,7 @@ import dev.idempotency.testsupport.RedisSentinel;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -32,16 +33,17 @@ class SentinelTests {
 			LettuceConnectionFactory factory = TestRedis.started(new LettuceConnectionFactory(configuration));
 			try (RedisIdempotencyStore store = TestRedis.store(factory, 1)) {
 				TestRedis.awaitContact(store);
-				assertThat(store.claim(completed)).isEqualTo(new Claim.Acquired(1, 1));
+				assertThat(one(store).claim(completed)).isEqualTo(new Claim.Acquired(1, 1));
 				await().atMost(Duration.ofSeconds(30))
 					.ignoreExceptions()
-					.until(() -> store.complete(completed, null), Settlement.SETTLED::equals);
+					.until(() -> one(store).complete(completed, null), Settlement.SETTLED::equals);
 				servers.master().stop();
 				await().atMost(Duration.ofSeconds(40))
 					.ignoreExceptions()
-					.until(() -> store.claim(TestDatabase.request(completed.key())), new Claim.Completed(null)::equals);
+					.until(() -> one(store).claim(TestDatabase.request(completed.key())),
+							new Claim.Completed(null)::equals);
 				ClaimRequest next = TestDatabase.request(TestDatabase.newKey());
-				assertThat(store.claim(next)).isEqualTo(new Claim.Acquired(1, 1));
+				assertThat(one(store).claim(next)).isEqualTo(new Claim.Acquired(1, 1));
 			}
 			finally {
 				factory.destroy();

@@ -31,6 +31,7 @@ import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -66,12 +67,13 @@ class StoreUnavailableTests {
 	}
 
 	static Stream<Named<BiConsumer<RedisIdempotencyStore, ClaimRequest>>> calls() {
-		return Stream.of(Named.of("claim", RedisIdempotencyStore::claim),
-				Named.of("complete", (store, claim) -> store.complete(claim, null)),
-				Named.of("fail", (store, claim) -> store.fail(claim, new Failure("x", null))),
-				Named.of("release", RedisIdempotencyStore::release), Named.of("renew", RedisIdempotencyStore::renew),
-				Named.of("renew all", (store, claim) -> store.renewAll(List.of(claim, REQUEST))),
-				Named.of("find", (store, claim) -> store.find(claim.key())),
+		return Stream.of(Named.of("claim", (store, claim) -> one(store).claim(claim)),
+				Named.of("complete", (store, claim) -> one(store).complete(claim, null)),
+				Named.of("fail", (store, claim) -> one(store).fail(claim, new Failure("x", null))),
+				Named.of("release", (store, claim) -> one(store).release(claim)),
+				Named.of("renew", (store, claim) -> one(store).renew(claim)),
+				Named.of("renew all", (store, claim) -> store.renew(List.of(claim, REQUEST))),
+				Named.of("find", (store, claim) -> one(store).find(claim.key())),
 				Named.of("ping", (store, claim) -> store.ping()));
 	}
 
@@ -86,7 +88,7 @@ class StoreUnavailableTests {
 	@MethodSource("calls")
 	void callEndsWithinTheTimeoutWhenTheServerIsFrozen(BiConsumer<RedisIdempotencyStore, ClaimRequest> call) {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		redis.store().claim(request);
+		one(redis.store()).claim(request);
 		server.freeze();
 		try {
 			assertUnavailable(LATE, () -> call.accept(redis.store(), request));
@@ -94,7 +96,7 @@ class StoreUnavailableTests {
 		finally {
 			server.resume();
 		}
-		await().ignoreExceptions().until(() -> redis.store().find(request.key()).isPresent());
+		await().ignoreExceptions().until(() -> one(redis.store()).find(request.key()).isPresent());
 	}
 
 	@Test
@@ -120,7 +122,8 @@ class StoreUnavailableTests {
 			assertUnavailable("Redis cannot be reached", store::ping);
 			down.start();
 			await().atMost(Duration.ofSeconds(10)).ignoreExceptions().untilAsserted(store::ping);
-			assertThat(store.claim(TestDatabase.request(TestDatabase.newKey()))).isEqualTo(new Claim.Acquired(1, 1));
+			assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey())))
+				.isEqualTo(new Claim.Acquired(1, 1));
 		}
 		finally {
 			factory.destroy();
@@ -131,18 +134,18 @@ class StoreUnavailableTests {
 	@Test
 	void storeKeepsItsRecordsOverARestartOfTheServer() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		redis.store().claim(request);
+		one(redis.store()).claim(request);
 		server.stop();
 		try {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> redis.store().complete(request, null));
+				.isThrownBy(() -> one(redis.store()).complete(request, null));
 		}
 		finally {
 			server.start();
 		}
 		await().atMost(Duration.ofSeconds(20))
 			.ignoreExceptions()
-			.until(() -> redis.store().complete(request, null), Settlement.SETTLED::equals);
+			.until(() -> one(redis.store()).complete(request, null), Settlement.SETTLED::equals);
 	}
 
 	@Test
@@ -152,21 +155,21 @@ class StoreUnavailableTests {
 		server.stop();
 		try {
 			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
-				.isThrownBy(() -> redis.store().claim(request));
+				.isThrownBy(() -> one(redis.store()).claim(request));
 		}
 		finally {
 			server.start();
 		}
 		await().atMost(Duration.ofSeconds(20)).ignoreExceptions().untilAsserted(redis.store()::ping);
-		assertThat(redis.store().find(request.key())).isEmpty();
+		assertThat(one(redis.store()).find(request.key())).isEmpty();
 	}
 
 	@Test
 	void interruptedThreadCompletesAndStaysInterrupted() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		redis.store().claim(request);
+		one(redis.store()).claim(request);
 		Thread.currentThread().interrupt();
-		assertThat(redis.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(redis.store()).complete(request, null)).isEqualTo(Settlement.SETTLED);
 		assertThat(Thread.interrupted()).isTrue();
 	}
 
@@ -175,7 +178,7 @@ class StoreUnavailableTests {
 		redis.commands().configSet("maxmemory", "1");
 		try {
 			assertUnavailable("Redis refused the command (OOM)",
-					() -> redis.store().claim(TestDatabase.request(TestDatabase.newKey())));
+					() -> one(redis.store()).claim(TestDatabase.request(TestDatabase.newKey())));
 		}
 		finally {
 			redis.commands().configSet("maxmemory", "0");
@@ -186,7 +189,7 @@ class StoreUnavailableTests {
 	@Tag("promise-14")
 	void commandWithoutPermissionIsRefused() {
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
-		redis.store().claim(request);
+		one(redis.store()).claim(request);
 		// Another test may have closed the connection.
 		await().ignoreExceptions()
 			.until(() -> redis.commands()
@@ -200,7 +203,7 @@ class StoreUnavailableTests {
 		finally {
 			redis.commands().aclSetuser("default", AclSetuserArgs.Builder.addCommand(CommandType.EVALSHA));
 		}
-		assertThat(redis.store().complete(request, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(redis.store()).complete(request, null)).isEqualTo(Settlement.SETTLED);
 	}
 
 	@Test

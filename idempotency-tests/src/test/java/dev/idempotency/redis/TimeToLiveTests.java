@@ -15,6 +15,7 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -36,43 +37,43 @@ class TimeToLiveTests {
 
 	@Test
 	void retentionBeginsWithTheClaim() {
-		redis.store().claim(this.claim);
+		one(redis.store()).claim(this.claim);
 		assertThat(redis.timeToLive(this.key)).isBetween(TestDatabase.RETENTION.toMillis() - 10_000,
 				TestDatabase.RETENTION.toMillis());
 	}
 
 	@Test
 	void settlementsKeepTheRetention() {
-		redis.store().claim(this.claim);
+		one(redis.store()).claim(this.claim);
 		shorten(Duration.ofMinutes(10));
-		redis.store().fail(this.claim, new Failure("x", null));
+		one(redis.store()).fail(this.claim, new Failure("x", null));
 		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
 		ClaimRequest second = TestDatabase.request(this.key);
-		redis.store().claim(second);
+		one(redis.store()).claim(second);
 		assertThat(redis.timeToLive(this.key)).isGreaterThan(600_000L);
 		shorten(Duration.ofMinutes(10));
-		redis.store().complete(second, null);
+		one(redis.store()).complete(second, null);
 		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
-		redis.store().complete(second, null);
+		one(redis.store()).complete(second, null);
 		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
 	}
 
 	@Test
 	@Tag("promise-2")
 	void renewalKeepsTheRetentionUnlessTheLeaseIsLonger() {
-		redis.store().claim(this.claim);
+		one(redis.store()).claim(this.claim);
 		shorten(Duration.ofMinutes(10));
-		redis.store().renew(this.claim);
+		one(redis.store()).renew(this.claim);
 		assertThat(redis.timeToLive(this.key)).isBetween(500_000L, 600_000L);
 		shorten(Duration.ofSeconds(10));
-		redis.store().renew(this.claim);
+		one(redis.store()).renew(this.claim);
 		assertThat(redis.timeToLive(this.key)).isBetween(50_000L, TestDatabase.LEASE.toMillis());
 	}
 
 	@Test
 	@Tag("promise-2")
 	void claimExistsAtLeastForItsLease() {
-		redis.store()
+		one(redis.store())
 			.claim(new ClaimRequest(this.key, UUID.randomUUID(), null, TestDatabase.LEASE, Duration.ofMillis(1)));
 		assertThat(redis.timeToLive(this.key)).isBetween(50_000L, TestDatabase.LEASE.toMillis());
 	}
@@ -80,18 +81,18 @@ class TimeToLiveTests {
 	@Test
 	@Tag("promise-3")
 	void keyIsAbsentAfterItsRetention() {
-		redis.store().claim(this.claim);
-		redis.store().complete(this.claim, null);
+		one(redis.store()).claim(this.claim);
+		one(redis.store()).complete(this.claim, null);
 		shorten(Duration.ofMillis(1));
-		await().until(() -> redis.store().find(this.key).isEmpty());
-		assertThat(redis.store().claim(TestDatabase.request(this.key))).isEqualTo(new Claim.Acquired(1, 1));
+		await().until(() -> one(redis.store()).find(this.key).isEmpty());
+		assertThat(one(redis.store()).claim(TestDatabase.request(this.key))).isEqualTo(new Claim.Acquired(1, 1));
 	}
 
 	@Test
 	void completionOfAClaimThatRedisHasRemovedIsForgotten() {
-		redis.store().claim(this.claim);
+		one(redis.store()).claim(this.claim);
 		redis.commands().del(TestRedis.bytes(this.key));
-		assertThat(redis.store().complete(this.claim, null)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(redis.store()).complete(this.claim, null)).isEqualTo(Settlement.FORGOTTEN);
 	}
 
 }

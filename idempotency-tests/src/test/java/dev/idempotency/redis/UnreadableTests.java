@@ -14,13 +14,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.contract.OneKey;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TestRedis;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -40,15 +41,10 @@ class UnreadableTests {
 	private final ClaimRequest request = TestDatabase.request(this.key);
 
 	static Stream<Named<Consumer<ClaimRequest>>> calls() {
-		RedisIdempotencyStore store = redis.store();
+		OneKey store = one(redis.store());
 		return Stream.of(Named.of("claim", store::claim), Named.of("complete", (claim) -> store.complete(claim, null)),
 				Named.of("fail", (claim) -> store.fail(claim, new Failure("x", null))),
 				Named.of("release", store::release), Named.of("renew", store::renew),
-				Named.of("renew all", (claim) -> store.renewAll(List.of(claim))),
-				Named.of("claim all", (claim) -> store.claimAll(List.of(claim))),
-				Named.of("complete all", (claim) -> store.completeAll(List.of(new Completion(claim, null)))),
-				Named.of("fail all", (claim) -> store.failAll(List.of(claim), new Failure("x", null))),
-				Named.of("release all", (claim) -> store.releaseAll(List.of(claim))),
 				Named.of("find", (claim) -> store.find(claim.key())));
 	}
 
@@ -75,23 +71,23 @@ class UnreadableTests {
 			"idem1 C " + TOKEN + " 1 x 0 1 0 1 1 - - 0 ab-" })
 	void valueOfAnotherFormatIsUnreadable(String value) {
 		redis.set(this.key, value);
-		assertUnreadable(() -> redis.store().claim(this.request));
+		assertUnreadable(() -> one(redis.store()).claim(this.request));
 		assertThat(redis.value(this.key)).isEqualTo(value);
 	}
 
 	@Test
 	void valueOfTheCurrentFormatIsRead() {
 		redis.set(this.key, "idem1 C " + TOKEN + " 1 1 0 1 0 1 1 - - 0 ab-");
-		redis.store().claim(this.request);
+		one(redis.store()).claim(this.request);
 	}
 
 	@Test
 	void otherKeysAreRenewedWhenARecordIsUnreadable() {
 		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
-		redis.store().claim(other);
+		one(redis.store()).claim(other);
 		redis.endLease(other.key());
 		redis.set(this.key, "1");
-		assertUnreadable(() -> redis.store().renewAll(List.of(this.request, other)));
+		assertUnreadable(() -> redis.store().renew(List.of(this.request, other)));
 		assertThat(redis.record(other.key()).claimedUntil()).isAfter(redis.record(other.key()).createdAt());
 	}
 
@@ -99,8 +95,8 @@ class UnreadableTests {
 	void keysThatWereClaimedWithAnUnreadableRecordCanBeReleased() {
 		ClaimRequest other = TestDatabase.request(TestDatabase.newKey());
 		redis.set(this.key, "1");
-		assertUnreadable(() -> redis.store().claimAll(List.of(this.request, other)));
-		assertThat(redis.store().release(other)).isEqualTo(Settlement.SETTLED);
+		assertUnreadable(() -> redis.store().claim(List.of(this.request, other)));
+		assertThat(one(redis.store()).release(other)).isEqualTo(Settlement.SETTLED);
 	}
 
 	private void assertUnreadable(Runnable call) {

@@ -42,6 +42,8 @@ import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentResult;
 import dev.idempotency.template.OperationSpec;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * The {@link Instance} that each version of the library runs. It uses the API only, which
  * two neighbouring versions have in common.
@@ -134,7 +136,7 @@ final class VersionedApp implements Instance {
 	public String claim(Order order, long lease) {
 		ClaimRequest request = new ClaimRequest(key(order), UUID.randomUUID(), null, Duration.ofMillis(lease),
 				Duration.ofHours(1));
-		Claim claim = template(order.store()).store().claim(request);
+		Claim claim = one(template(order.store()).store()).claim(request);
 		if (claim instanceof Claim.Acquired) {
 			this.claims.put(order.key(), request);
 		}
@@ -143,12 +145,12 @@ final class VersionedApp implements Instance {
 
 	@Override
 	public String complete(Order order) {
-		return template(order.store()).store().complete(this.claims.get(order.key()), new byte[] { 1 }).name();
+		return one(template(order.store()).store()).complete(this.claims.get(order.key()), new byte[] { 1 }).name();
 	}
 
 	@Override
 	public String find(Order order) {
-		IdempotencyRecord record = template(order.store()).store().find(key(order)).orElseThrow();
+		IdempotencyRecord record = one(template(order.store()).store()).find(key(order)).orElseThrow();
 		return record.state() + " " + record.fence() + " " + record.attempt() + " " + record.failure();
 	}
 
@@ -156,7 +158,7 @@ final class VersionedApp implements Instance {
 	public long raise(String store, String topic, long offset) {
 		TransactionalIdempotencyStore marks = (TransactionalIdempotencyStore) template(store).store();
 		OffsetMark mark = new OffsetMark(SCOPE, topic, new UUID(1, 2), 0, offset);
-		return inTransaction(() -> marks.offsetMarks().orElseThrow().raise(mark, false));
+		return inTransaction(() -> marks.offsetMarks().orElseThrow().raise(List.of(mark), false).get(0));
 	}
 
 	@Override

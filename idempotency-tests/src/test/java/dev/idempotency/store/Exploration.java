@@ -170,11 +170,11 @@ final class Exploration {
 		}
 		if (task.phase == Phase.RUNNING || task.phase == Phase.FAILING) {
 			settle(world, index, key, task, Phase.FAILING, names[3],
-					(call) -> this.rules.fail(call.record, call.request));
+					(call) -> this.rules.fail(call.record, call.request, NOW));
 		}
 		if (task.phase == Phase.RUNNING || task.phase == Phase.RELEASING) {
 			settle(world, index, key, task, Phase.RELEASING, names[4],
-					(call) -> this.rules.release(call.record, call.request));
+					(call) -> this.rules.release(call.record, call.request, NOW));
 		}
 		if (task.phase == Phase.RUNNING || task.phase == Phase.COMPLETING) {
 			// A completion that is pending keeps its lease.

@@ -13,11 +13,12 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.TransactionDefinition;
 import org.springframework.transaction.support.TransactionTemplate;
 
+import dev.idempotency.contract.Endings;
 import dev.idempotency.store.IdempotencyRecord.State;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -64,37 +65,38 @@ class StoreDefaultsTests {
 	void keysAreClaimedAndTheirResultsStoredInATransaction() {
 		byte[] result = "result".getBytes(StandardCharsets.UTF_8);
 		this.transaction.executeWithoutResult((status) -> {
-			assertThat(this.store.insert(this.first)).contains(new Claim.Acquired(1, 1));
-			assertThat(this.store.claimAllInTransaction(List.of(this.second), false).get(0))
+			assertThat(one(this.store).insert(this.first)).contains(new Claim.Acquired(1, 1));
+			assertThat(this.store.claimInTransaction(List.of(this.second), false).get(0))
 				.isEqualTo(new Claim.Acquired(1, 1));
-			this.store.storeResults(List.of(new Completion(this.first, result)));
+			this.store.storeResults(List.of(new Ending.Completed(this.first, result)));
 			this.store.requireCommittable();
 		});
-		assertThat(this.store.claim(TestDatabase.request(this.first.key())))
+		assertThat(one(this.store).claim(TestDatabase.request(this.first.key())))
 			.isInstanceOfSatisfying(Claim.Completed.class, (first) -> assertThat(first.result()).isEqualTo(result));
-		assertThat(this.store.claim(TestDatabase.request(this.second.key())))
+		assertThat(one(this.store).claim(TestDatabase.request(this.second.key())))
 			.isInstanceOfSatisfying(Claim.Completed.class, (second) -> assertThat(second.result()).isNull());
 	}
 
 	@Test
 	void failuresAreNotedAfterATransaction() {
-		assertThat(this.store.noteFailures(List.of(this.first, this.second), new Failure("type", "message")))
+		assertThat(this.store.settleAfterTransaction(
+				Endings.failed(List.of(this.first, this.second), new Failure("type", "message")), List.of()))
 			.containsExactly(Settlement.SETTLED, Settlement.SETTLED);
 		assertThat(state(this.first)).isEqualTo(State.FAILED);
 		assertThat(state(this.second)).isEqualTo(State.FAILED);
 	}
 
 	@Test
-	void oneKeyIsAListOfOne() {
-		assertThat(this.store.claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
-		assertThat(this.store.renew(this.first)).isEqualTo(Settlement.SETTLED);
-		assertThat(this.store.fail(this.first, new Failure("type", null))).isEqualTo(Settlement.SETTLED);
+	void keyIsClaimedAndSettledInEachWay() {
+		assertThat(one(this.store).claim(this.first)).isEqualTo(new Claim.Acquired(1, 1));
+		assertThat(one(this.store).renew(this.first)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.store).fail(this.first, new Failure("type", null))).isEqualTo(Settlement.SETTLED);
 		assertThat(state(this.first)).isEqualTo(State.FAILED);
-		this.store.claim(this.first);
-		assertThat(this.store.release(this.first)).isEqualTo(Settlement.SETTLED);
-		this.store.claim(this.first);
-		assertThat(this.store.complete(this.first, null)).isEqualTo(Settlement.SETTLED);
-		assertThat(this.store.find(this.first.key()).map(IdempotencyRecord::state)).contains(State.COMPLETED);
+		one(this.store).claim(this.first);
+		assertThat(one(this.store).release(this.first)).isEqualTo(Settlement.SETTLED);
+		one(this.store).claim(this.first);
+		assertThat(one(this.store).complete(this.first, null)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(this.store).find(this.first.key()).map(IdempotencyRecord::state)).contains(State.COMPLETED);
 	}
 
 }

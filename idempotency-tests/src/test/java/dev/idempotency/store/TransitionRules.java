@@ -16,15 +16,15 @@ class TransitionRules {
 	}
 
 	Transition<Settlement> complete(@Nullable StoredRecord current, ClaimRequest claim, Instant now) {
-		return Transition.complete(current, claim, null, now);
+		return Transition.settle(current, new Ending.Completed(claim, null), now);
 	}
 
-	Transition<Settlement> fail(@Nullable StoredRecord current, ClaimRequest claim) {
-		return Transition.fail(current, claim, new Failure("type", null));
+	Transition<Settlement> fail(@Nullable StoredRecord current, ClaimRequest claim, Instant now) {
+		return Transition.settle(current, new Ending.Failed(claim, new Failure("type", null)), now);
 	}
 
-	Transition<Settlement> release(@Nullable StoredRecord current, ClaimRequest claim) {
-		return Transition.release(current, claim);
+	Transition<Settlement> release(@Nullable StoredRecord current, ClaimRequest claim, Instant now) {
+		return Transition.settle(current, new Ending.Released(claim), now);
 	}
 
 	Transition<Settlement> renew(@Nullable StoredRecord current, ClaimRequest claim, Instant now) {

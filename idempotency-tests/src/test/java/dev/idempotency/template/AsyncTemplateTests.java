@@ -44,6 +44,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -109,7 +110,7 @@ class AsyncTemplateTests {
 	}
 
 	private boolean isFree() {
-		return database.store().claim(TestDatabase.request(this.key)) instanceof Claim.Acquired;
+		return one(database.store()).claim(TestDatabase.request(this.key)) instanceof Claim.Acquired;
 	}
 
 	private static Throwable failure(CompletableFuture<?> answer) {

@@ -26,6 +26,8 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * Batches of single letters: each letter is a key. {@code "a b | c"} has two lanes, and
  * {@code -} is an item without protection. {@code a3} is version 3 of the key {@code a};
@@ -89,12 +91,12 @@ final class BatchOf {
 	 */
 	ClaimRequest hold(String letter) {
 		ClaimRequest request = TestDatabase.request(key(letter));
-		this.database.store().claim(request);
+		one(this.database.store()).claim(request);
 		return request;
 	}
 
 	void complete(String letter, String result) {
-		this.database.store().complete(hold(letter), new TextCodec().write(result));
+		one(this.database.store()).complete(hold(letter), new TextCodec().write(result));
 	}
 
 	List<BatchItem> items(String letters) {

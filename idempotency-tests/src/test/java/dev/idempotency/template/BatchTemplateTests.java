@@ -49,6 +49,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -204,7 +205,7 @@ class BatchTemplateTests {
 		assertThat(executed.blocked()).containsOnlyKeys(1, 4);
 		assertThat(executed.failure()).isNull();
 		assertThat(batch.effects()).containsExactly("a", "x", "z");
-		database.store().release(other);
+		one(database.store()).release(other);
 		assertThat(BatchOf.text(batch.run("b c | b y"))).isEqualTo("b c [b] y");
 		assertThat(batch.record("c").attempt()).isEqualTo(1);
 		assertThat(batch.effects()).containsExactly("a", "b", "c", "x", "y", "z");
@@ -218,7 +219,7 @@ class BatchTemplateTests {
 		try (Connection connection = database.pool().getConnection()) {
 			connection.setAutoCommit(false);
 			TransactionSynchronizationManager.bindResource(database.pool(), new ConnectionHolder(connection));
-			database.store().insert(TestDatabase.request(batch.key("b")));
+			one(database.store()).insert(TestDatabase.request(batch.key("b")));
 			TransactionSynchronizationManager.unbindResource(database.pool());
 			BatchResult<String> executed = batch.run("a b c | x");
 			assertThat(BatchOf.text(executed)).isEqualTo("a - - x");
@@ -276,7 +277,7 @@ class BatchTemplateTests {
 	@Tag("promise-9")
 	void itemWithOtherContentEndsTheBatchBeforeIt(Mode mode) {
 		BatchOf batch = batch(mode);
-		database.store().claim(TestDatabase.request(batch.key("b"), "other"));
+		one(database.store()).claim(TestDatabase.request(batch.key("b"), "other"));
 		List<BatchItem> items = Stream.of("a", "b", "c")
 			.map((letter) -> new BatchItem(TestDatabase.operation(batch.key(letter), mode,
 					Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE), 0))
@@ -288,7 +289,7 @@ class BatchTemplateTests {
 		assertThat(executed.failedAt()).isEqualTo(1);
 		assertThat(executed.failure()).isInstanceOf(IdempotencyKeyReusedException.class);
 		assertThat(batch.record("a").state()).isEqualTo(State.COMPLETED);
-		assertThat(database.store().find(batch.key("c")).filter((one) -> one.state() != State.FAILED)).isEmpty();
+		assertThat(one(database.store()).find(batch.key("c")).filter((one) -> one.state() != State.FAILED)).isEmpty();
 	}
 
 	@ParameterizedTest
@@ -371,7 +372,7 @@ class BatchTemplateTests {
 		assertThat(executed.blocked()).containsOnlyKeys(1);
 		assertThat(executed.results().get(0)).isNotNull();
 		assertThat(batch.record("a").state()).isEqualTo(State.COMPLETED);
-		assertThat(database.store().find(batch.key("b")).filter((one) -> one.failure() != null)).isEmpty();
+		assertThat(one(database.store()).find(batch.key("b")).filter((one) -> one.failure() != null)).isEmpty();
 		assertThat(batch.run("b c | x").results()).doesNotContainNull();
 	}
 
@@ -400,8 +401,9 @@ class BatchTemplateTests {
 		assertThat(batch.outcomes()).containsExactly(Outcome.BLOCKED, Outcome.BLOCKED, Outcome.BLOCKED,
 				Outcome.BLOCKED);
 		List<String> all = List.of("s", "n", "a", "u");
-		all.forEach((letter) -> assertThat(database.store().find(batch.key(letter)).map(IdempotencyRecord::failure))
-			.isEmpty());
+		all.forEach(
+				(letter) -> assertThat(one(database.store()).find(batch.key(letter)).map(IdempotencyRecord::failure))
+					.isEmpty());
 		batch.run(String.join(" ", all));
 		assertThat(all).allSatisfy((letter) -> assertThat(batch.record(letter).attempt()).isOne());
 	}

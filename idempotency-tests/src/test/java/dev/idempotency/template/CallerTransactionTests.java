@@ -43,6 +43,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -282,7 +283,7 @@ class CallerTransactionTests extends AbstractLeasedTests {
 
 	private void takeOver(IdempotentExecution execution) {
 		database.endLease(this.key);
-		assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
+		assertThat(one(database.store()).claim(TestDatabase.request(this.key))).isInstanceOf(Claim.Acquired.class);
 		await().until(execution::ownershipLost);
 	}
 

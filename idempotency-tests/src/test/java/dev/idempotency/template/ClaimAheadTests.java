@@ -31,6 +31,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -101,7 +102,7 @@ class ClaimAheadTests {
 	}
 
 	private IdempotencyRecord record(IdempotentOperation operation) {
-		return this.records.find(operation.key()).orElseThrow();
+		return one(this.records).find(operation.key()).orElseThrow();
 	}
 
 	private List<String> calls() {
@@ -177,7 +178,7 @@ class ClaimAheadTests {
 		this.template.close();
 		deliver(this.first, this.second);
 		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
-		assertThat(this.records.find(this.second.key())).isEmpty();
+		assertThat(one(this.records).find(this.second.key())).isEmpty();
 	}
 
 	// An operator has evicted the key while the consumer was paused.
@@ -228,7 +229,7 @@ class ClaimAheadTests {
 	void nothingIsClaimedAheadAfterALongHandler() {
 		deliver(operation(this.first.key(), Duration.ofMillis(200)), this.second,
 				() -> await().pollDelay(Duration.ofMillis(60)).until(() -> true));
-		assertThat(this.records.find(this.second.key())).isEmpty();
+		assertThat(one(this.records).find(this.second.key())).isEmpty();
 	}
 
 	@Test
@@ -261,10 +262,10 @@ class ClaimAheadTests {
 	@Tag("promise-2")
 	void nextOperationOfAnotherOwnerIsClaimedAtItsDelivery() {
 		ClaimRequest other = TestDatabase.request(this.second.key());
-		this.records.claim(other);
+		one(this.records).claim(other);
 		deliver(this.first, this.second);
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> deliver(this.second, null));
-		this.records.release(other);
+		one(this.records).release(other);
 		assertThat(deliver(this.second, null).duplicate()).isFalse();
 	}
 
@@ -274,7 +275,7 @@ class ClaimAheadTests {
 			throw new IllegalStateException();
 		}));
 		assertThat(state(this.first)).isEqualTo(State.FAILED);
-		assertThat(this.records.find(this.second.key())).isEmpty();
+		assertThat(one(this.records).find(this.second.key())).isEmpty();
 	}
 
 	@Test
@@ -285,7 +286,7 @@ class ClaimAheadTests {
 				this.ahead, () -> "done");
 		this.ahead.end();
 		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
-		assertThat(this.records.find(this.second.key())).isEmpty();
+		assertThat(one(this.records).find(this.second.key())).isEmpty();
 	}
 
 	@Test
@@ -345,7 +346,7 @@ class ClaimAheadTests {
 		this.store.fail(StoreCall.RENEW);
 		assertThatExceptionOfType(OperationLostException.class).isThrownBy(() -> deliver(brief, this.second,
 				() -> this.records.records().orElseThrow().release(this.first.key(), true)));
-		this.records.find(this.second.key())
+		one(this.records).find(this.second.key())
 			.ifPresent((record) -> assertThat(record.state()).isNotEqualTo(State.IN_PROGRESS));
 	}
 
@@ -354,7 +355,7 @@ class ClaimAheadTests {
 	void nothingIsClaimedAheadWhileTheCircuitIsOpen() {
 		deliver(this.first, this.second, this.breaker::transitionToOpenState);
 		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
-		assertThat(this.records.find(this.second.key())).isEmpty();
+		assertThat(one(this.records).find(this.second.key())).isEmpty();
 	}
 
 	@Test

@@ -39,6 +39,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -125,7 +126,7 @@ class CompletionCacheTests {
 		assertThatExceptionOfType(OperationLostException.class)
 			.isThrownBy(() -> this.template.execute(operation(Mode.LEASED, null), new TextCodec(), () -> {
 				database.endLease(this.key);
-				database.store().claim(TestDatabase.request(this.key));
+				one(database.store()).claim(TestDatabase.request(this.key));
 				return "zombie";
 			}));
 		assertThatExceptionOfType(OperationInProgressException.class)

@@ -27,6 +27,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -82,7 +83,7 @@ class DeferredCompletionTests {
 	}
 
 	private boolean isFree() {
-		return database.store().claim(TestDatabase.request(this.key)) instanceof Claim.Acquired;
+		return one(database.store()).claim(TestDatabase.request(this.key)) instanceof Claim.Acquired;
 	}
 
 	private void assertNoMoreRenewals() {

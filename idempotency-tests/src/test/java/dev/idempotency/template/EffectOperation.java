@@ -27,6 +27,8 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * An operation that writes a row of its own, under a key of its own.
  */
@@ -119,7 +121,7 @@ final class EffectOperation {
 	}
 
 	Optional<IdempotencyRecord> record() {
-		return this.database.store().find(this.key);
+		return one(this.database.store()).find(this.key);
 	}
 
 	List<Outcome> outcomes() {

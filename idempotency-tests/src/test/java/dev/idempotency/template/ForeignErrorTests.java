@@ -42,10 +42,10 @@ import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.store.OffsetMarks;
@@ -57,9 +57,11 @@ import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.StoreMethod;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -121,7 +123,7 @@ class ForeignErrorTests {
 
 	private static <T> T intercept(Class<T> type, Object target, Interceptor interceptor) {
 		return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] { type },
-				(proxy, method, arguments) -> interceptor.call(method.getName(), () -> {
+				(proxy, method, arguments) -> interceptor.call(StoreMethod.name(method, arguments), () -> {
 					try {
 						return method.invoke(target, arguments);
 					}
@@ -207,14 +209,14 @@ class ForeignErrorTests {
 	}
 
 	private Optional<State> state() {
-		return database.store().find(this.key).map(IdempotencyRecord::state);
+		return one(database.store()).find(this.key).map(IdempotencyRecord::state);
 	}
 
 	@ParameterizedTest
 	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-11")
 	void errorOfAClaimIsARefusal(Mode mode) {
-		IdempotencyTemplate payments = template(failingOnceAfter("claimAll|insertAll", ForeignErrorTests::missing));
+		IdempotencyTemplate payments = template(failingOnceAfter("claim|insert", ForeignErrorTests::missing));
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> pay(payments, mode))
 			.withCauseInstanceOf(NoClassDefFoundError.class);
 		assertThat(this.observer.outcomes()).containsExactly(Outcome.REFUSED);
@@ -230,7 +232,7 @@ class ForeignErrorTests {
 	void errorOfTheCompletionOfAnAsynchronousOperationLeavesItPending() {
 		AtomicBoolean first = new AtomicBoolean(true);
 		IdempotencyTemplate payments = template(store((method, real) -> {
-			if (method.equals("completeAll") && first.getAndSet(false)) {
+			if (method.equals("settleCompleted") && first.getAndSet(false)) {
 				throw missing();
 			}
 			return real.call();
@@ -273,7 +275,7 @@ class ForeignErrorTests {
 			}
 			return real.call();
 		});
-		IdempotencyTemplate payments = template(failingOnceBefore("completeAll", WithoutText::new), circuit);
+		IdempotencyTemplate payments = template(failingOnceBefore("settleCompleted", WithoutText::new), circuit);
 		catchThrowable(() -> pay(payments, Mode.LEASED));
 		payments.settle();
 		database.endLease(this.key);
@@ -285,7 +287,7 @@ class ForeignErrorTests {
 	@Tag("promise-1")
 	void completionsBehindABrokenOneAreRecorded() {
 		IdempotencyKey second = TestDatabase.newKey();
-		IdempotencyTemplate payments = template(failingOnceBefore("completeAll", WithoutText::new));
+		IdempotencyTemplate payments = template(failingOnceBefore("settleCompleted", WithoutText::new));
 		this.transactions.executeWithoutResult((status) -> {
 			pay(payments, Mode.LEASED);
 			payments.execute(TestDatabase.operation(second, Mode.LEASED), new TextCodec(), () -> "second");
@@ -301,11 +303,11 @@ class ForeignErrorTests {
 		AtomicBoolean outage = new AtomicBoolean();
 		IdempotencyTemplate payments = template(Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { IdempotencyStore.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("completeAll")) {
+					if (StoreMethod.name(method, arguments).equals("settleCompleted")) {
 						if (outage.get()) {
 							throw new IdempotencyStoreUnavailableException("outage", null);
 						}
-						if (failing.contains(((Completion) ((List<?>) arguments[0]).get(0)).claim().key().value())) {
+						if (failing.contains(((Ending) ((List<?>) arguments[0]).get(0)).claim().key().value())) {
 							throw new StackOverflowError();
 						}
 					}
@@ -336,11 +338,11 @@ class ForeignErrorTests {
 		AtomicBoolean contended = new AtomicBoolean(true);
 		AtomicBoolean failing = new AtomicBoolean(true);
 		Interceptor claims = (method, real) -> {
-			if (method.matches("insertAll|raiseAll") && contended.getAndSet(false)) {
+			if (method.matches("insert|raise") && contended.getAndSet(false)) {
 				throw new OperationInProgressException("contention", Duration.ZERO);
 			}
 			Object answer = real.call();
-			if (method.matches("claimAllInTransaction|raise") && failing.getAndSet(false)) {
+			if (method.matches("claimInTransaction|raise") && failing.getAndSet(false)) {
 				throw readable ? new IllegalStateException("behind the claim") : new WithoutCause();
 			}
 			return answer;
@@ -366,7 +368,7 @@ class ForeignErrorTests {
 	@Tag("promise-14")
 	void errorOfTheRecordOfAFailureDoesNotReplaceTheException() {
 		IdempotencyTemplate payments = template(store((method, real) -> {
-			if (method.equals("failAll")) {
+			if (method.equals("settleFailed")) {
 				throw missing();
 			}
 			return real.call();
@@ -381,7 +383,8 @@ class ForeignErrorTests {
 	@Test
 	@Tag("promise-1")
 	void errorOfTheRecordOfAFailureIsARefusalInTransactionalMode() {
-		IdempotencyTemplate payments = template(failingOnceAfter("noteFailures", ForeignErrorTests::missing));
+		IdempotencyTemplate payments = template(
+				failingOnceAfter("settleAfterTransactionFailed", ForeignErrorTests::missing));
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
 			.isThrownBy(() -> payments.execute(operation(Mode.TRANSACTIONAL), new TextCodec(), () -> {
 				throw new IllegalStateException("handler");
@@ -489,16 +492,17 @@ class ForeignErrorTests {
 	@Tag("promise-2")
 	void claimIsNotLostWithoutAnAnswer(String silent) {
 		AtomicInteger asked = new AtomicInteger();
+		AtomicBoolean together = new AtomicBoolean(true);
 		IdempotencyTemplate payments = template(store((method, real) -> {
+			if (method.equals("renew") && silent.equals("restore")) {
+				return List.of(Settlement.FORGOTTEN);
+			}
+			if (method.equals("renew") && together.getAndSet(false)) {
+				throw new IdempotencyStoreRefusedException("one of several", null);
+			}
 			if (method.equals(silent)) {
 				asked.incrementAndGet();
-				return null;
-			}
-			if (method.equals("renewAll")) {
-				if (silent.equals("restore")) {
-					return List.of(Settlement.FORGOTTEN);
-				}
-				throw new IdempotencyStoreRefusedException("one of several", null);
+				return silent.equals("renew") ? Collections.singletonList(null) : null;
 			}
 			return real.call();
 		}));
@@ -522,7 +526,7 @@ class ForeignErrorTests {
 			if (!method.equals("completeAndClaim")) {
 				return real.call();
 			}
-			database.store().claim(TestDatabase.request(this.key));
+			one(database.store()).claim(TestDatabase.request(this.key));
 			CompletionAndClaim answer = (CompletionAndClaim) real.call();
 			return switch (missing) {
 				case "answer" -> null;
@@ -535,7 +539,8 @@ class ForeignErrorTests {
 		payments.execute(operation(Mode.LEASED), new TextCodec(), TransactionBoundary.DEFAULT, ahead, this::insert);
 		ahead.release();
 		assertThat(state()).contains(State.COMPLETED);
-		await().until(() -> database.store().find(next).filter((one) -> one.state() == State.IN_PROGRESS).isEmpty());
+		await()
+			.until(() -> one(database.store()).find(next).filter((one) -> one.state() == State.IN_PROGRESS).isEmpty());
 	}
 
 	@Test
@@ -555,7 +560,7 @@ class ForeignErrorTests {
 	void errorWhoseCausesFormACycleIsARefusal() {
 		IllegalStateException cyclic = new IllegalStateException("one");
 		cyclic.initCause(new IllegalStateException("other", cyclic));
-		IdempotencyTemplate payments = template(failingOnceBefore("claimAll", () -> cyclic));
+		IdempotencyTemplate payments = template(failingOnceBefore("claim", () -> cyclic));
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class).isThrownBy(() -> pay(payments, Mode.LEASED));
 	}
 
@@ -568,7 +573,7 @@ class ForeignErrorTests {
 	@MethodSource("unknownErrors")
 	@Tag("promise-1")
 	void claimThatMayHaveSucceededIsNotCommittedByTheCaller(Throwable error) {
-		IdempotencyTemplate payments = template(failingOnceAfter("claimAllInTransaction", () -> error));
+		IdempotencyTemplate payments = template(failingOnceAfter("claimInTransaction", () -> error));
 		assertThatExceptionOfType(UnexpectedRollbackException.class).isThrownBy(() -> this.transactions
 			.executeWithoutResult((status) -> assertThatExceptionOfType(RuntimeException.class)
 				.isThrownBy(() -> pay(payments, Mode.TRANSACTIONAL))));
@@ -588,7 +593,7 @@ class ForeignErrorTests {
 	@Tag("promise-5")
 	void claimThatTheStoreHasUndoneLeavesTheTransactionOfTheCallerUsable(RuntimeException error) {
 		IdempotencyTemplate payments = template(store((method, real) -> {
-			if (method.equals("claimAllInTransaction")) {
+			if (method.equals("claimInTransaction")) {
 				throw error;
 			}
 			return real.call();
@@ -604,7 +609,7 @@ class ForeignErrorTests {
 	@Tag("promise-14")
 	void rollbackOfATransactionOfTheStoreIsARefusal() {
 		IdempotencyTemplate payments = template(store((method, real) -> {
-			if (method.equals("claimAll")) {
+			if (method.equals("claim")) {
 				throw new UnexpectedRollbackException("of the store");
 			}
 			return real.call();

@@ -24,6 +24,7 @@ import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -44,7 +45,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 
 	private static void forget(IdempotencyKey someKey) {
 		database.store().records().orElseThrow().evict(someKey, true);
-		assertThat(database.store().find(someKey)).isEmpty();
+		assertThat(one(database.store()).find(someKey)).isEmpty();
 	}
 
 	private IdempotentResult<String> runAndForget() {
@@ -76,7 +77,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 		assertThatExceptionOfType(OperationLostException.class)
 			.isThrownBy(() -> this.template.execute(this.operation, new TextCodec(), () -> {
 				forget(this.key);
-				database.store().claim(TestDatabase.request(this.key));
+				one(database.store()).claim(TestDatabase.request(this.key));
 				return "zombie";
 			}));
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
@@ -88,8 +89,9 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 		IdempotentOperation renewedSoon = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofSeconds(2));
 		this.template.execute(renewedSoon, new TextCodec(), () -> {
 			forget(this.key);
-			await().until(() -> database.store().find(this.key).isPresent());
-			assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+			await().until(() -> one(database.store()).find(this.key).isPresent());
+			assertThat(one(database.store()).claim(TestDatabase.request(this.key)))
+				.isInstanceOf(Claim.InProgress.class);
 			assertThat(IdempotentExecution.current().ownershipLost()).isFalse();
 			return "paid";
 		});
@@ -105,7 +107,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 				throw new IllegalStateException("handler");
 			}))
 			.withMessage("handler");
-		assertThat(database.store().find(this.key)).isEmpty();
+		assertThat(one(database.store()).find(this.key)).isEmpty();
 	}
 
 	@Test
@@ -143,7 +145,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-4")
 	void forgottenKeyThatAnotherOwnerClaimsBeforeItIsRestoredIsLost() {
-		this.store.beforeRestore((claim) -> database.store().claim(TestDatabase.request(this.key)));
+		this.store.beforeRestore((claim) -> one(database.store()).claim(TestDatabase.request(this.key)));
 		assertThatExceptionOfType(OperationLostException.class).isThrownBy(this::runAndForget);
 		assertThat(state()).isEqualTo(State.IN_PROGRESS);
 	}
@@ -183,7 +185,7 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 			await().until(() -> this.store.renewedKeys().contains(List.of(other)));
 			return "paid";
 		});
-		assertThat(database.store().find(this.key)).isEmpty();
+		assertThat(one(database.store()).find(this.key)).isEmpty();
 	}
 
 	private static void awaitLatch(CountDownLatch latch) {
@@ -211,7 +213,8 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 			throw new IllegalStateException("handler");
 		})).withMessage("handler");
 		failed.countDown();
-		await().until(() -> database.store().find(this.key).map(IdempotencyRecord::state).orElse(null) == State.FAILED);
+		await().until(
+				() -> one(database.store()).find(this.key).map(IdempotencyRecord::state).orElse(null) == State.FAILED);
 	}
 
 }

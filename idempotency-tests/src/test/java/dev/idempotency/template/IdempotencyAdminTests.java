@@ -34,6 +34,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -94,7 +95,7 @@ class IdempotencyAdminTests {
 	}
 
 	private void assertNotCached(Consumer<IdempotencyAdmin> eviction) {
-		database.store().complete(claim(), null);
+		one(database.store()).complete(claim(), null);
 		UnreliableStore store = new UnreliableStore(database.store());
 		store.showRecords();
 		try (IdempotencyTemplate hooked = new IdempotencyTemplate(store, settings())) {
@@ -117,7 +118,7 @@ class IdempotencyAdminTests {
 
 	private ClaimRequest claim() {
 		ClaimRequest request = TestDatabase.request(this.key);
-		database.store().claim(request);
+		one(database.store()).claim(request);
 		return request;
 	}
 
@@ -177,17 +178,17 @@ class IdempotencyAdminTests {
 	void liveClaimIsEvictedWithTheOthersByForceOnly() {
 		ClaimRequest owner = claim();
 		assertThat(evictAll(false, 10, null).records()).isZero();
-		assertThat(database.store().renew(owner)).isEqualTo(Settlement.SETTLED);
+		assertThat(one(database.store()).renew(owner)).isEqualTo(Settlement.SETTLED);
 		assertThat(evictAll(true, 10, null).records()).isOne();
-		assertThat(database.store().renew(owner)).isEqualTo(Settlement.FORGOTTEN);
+		assertThat(one(database.store()).renew(owner)).isEqualTo(Settlement.FORGOTTEN);
 	}
 
 	@Test
 	void bulkEvictionContinuesAfterItsLimit() {
 		for (int i = 0; i < 3; i++) {
 			ClaimRequest owner = TestDatabase.request(IdempotencyKey.of(this.key.scope(), this.key.value() + i));
-			database.store().claim(owner);
-			database.store().fail(owner, new Failure("Refused", null));
+			one(database.store()).claim(owner);
+			one(database.store()).fail(owner, new Failure("Refused", null));
 		}
 		BulkEviction first = evictAll(false, 2, null);
 		assertThat(first.records()).isEqualTo(2);
@@ -205,7 +206,7 @@ class IdempotencyAdminTests {
 
 	@Test
 	void recordThatATransactionHoldsStaysAtABulkEviction() {
-		database.store().complete(claim(), null);
+		one(database.store()).complete(claim(), null);
 		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
 			new JdbcTemplate(database.pool())
 				.queryForList("SELECT 1 FROM " + TestDatabase.TABLE + " WHERE id = ? FOR UPDATE", this.key.id());
@@ -217,7 +218,7 @@ class IdempotencyAdminTests {
 	@Test
 	void bulkEvictionIsLoggedAndReportedOnceAndADryRunIsNot() {
 		Instant created = Instant.parse("2026-01-01T00:00:00Z");
-		database.store().complete(claim(), null);
+		one(database.store()).complete(claim(), null);
 		try (Logs logs = new Logs()) {
 			this.admin.countEvictable(selection(), false, 10, null);
 			this.admin.evictAll(new Selection(this.key.scope(), "a\nb", created, created.plusSeconds(1)), false, 10,

@@ -33,6 +33,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -123,7 +124,7 @@ class JoinedTransactionTests {
 	void commitOfTheCallerCommitsEffectAndRecord() {
 		outer.executeWithoutResult((status) -> {
 			run();
-			assertThat(database.store().find(this.key)).isEmpty();
+			assertThat(one(database.store()).find(this.key)).isEmpty();
 		});
 		assertThat(effects()).isOne();
 		assertThat(database.record(this.key).state()).isEqualTo(State.COMPLETED);
@@ -136,7 +137,7 @@ class JoinedTransactionTests {
 			status.setRollbackOnly();
 		});
 		assertThat(effects()).isZero();
-		assertThat(database.store().find(this.key)).isEmpty();
+		assertThat(one(database.store()).find(this.key)).isEmpty();
 	}
 
 	// What the handler has written after its commit is rolled back with the caller.
@@ -181,7 +182,7 @@ class JoinedTransactionTests {
 	@Test
 	@Tag("promise-2")
 	void keyInProgressLeavesTheTransactionOfTheCallerUsable() {
-		database.store().claim(TestDatabase.request(this.key));
+		one(database.store()).claim(TestDatabase.request(this.key));
 		outer.executeWithoutResult((status) -> {
 			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);
 			effect();
@@ -306,7 +307,7 @@ class JoinedTransactionTests {
 
 	// Another thread records the note, after the caller has returned its connection.
 	private void awaitFailureNote() {
-		await().untilAsserted(() -> assertThat(database.store().find(this.key)).get()
+		await().untilAsserted(() -> assertThat(one(database.store()).find(this.key)).get()
 			.extracting(IdempotencyRecord::state)
 			.isEqualTo(State.FAILED));
 	}

@@ -28,6 +28,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatException;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -106,7 +107,7 @@ class JpaTransactionTests {
 	void entityAndRecordCommitTogether() {
 		run(() -> {
 			this.entityManager.flush();
-			assertThat(this.database.store().find(this.key)).isEmpty();
+			assertThat(one(this.database.store()).find(this.key)).isEmpty();
 		});
 		assertThat(effects()).isOne();
 		assertThat(this.database.record(this.key).state()).isEqualTo(State.COMPLETED);

@@ -26,6 +26,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -51,7 +52,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 	private @Nullable String runWhileAnotherTakesOver(boolean fail) {
 		return this.template.execute(this.operation, new TextCodec(), () -> {
 			database.endLease(this.key);
-			database.store().claim(TestDatabase.request(this.key));
+			one(database.store()).claim(TestDatabase.request(this.key));
 			if (fail) {
 				throw new IllegalStateException("handler");
 			}
@@ -117,7 +118,7 @@ class LeasedTemplateTests extends AbstractLeasedTests {
 	@Test
 	@Tag("promise-2")
 	void operationOfAnotherOwnerIsInProgress() {
-		database.store().claim(TestDatabase.request(this.key));
+		one(database.store()).claim(TestDatabase.request(this.key));
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run)
 			.satisfies((ex) -> assertThat(ex.retryAfter()).isLessThanOrEqualTo(TestDatabase.LEASE).isPositive());
 		assertThat(this.runs).hasValue(0);

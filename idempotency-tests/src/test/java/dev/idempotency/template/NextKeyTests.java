@@ -23,6 +23,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
@@ -88,7 +89,7 @@ class NextKeyTests {
 				throw new IllegalStateException(threeKeys());
 			}))
 			.satisfies((ex) -> assertThat(ex.getMessage()).isEqualTo(run(this.key)));
-		assertThat(this.store.find(this.key).orElseThrow().attempt()).isEqualTo(2);
+		assertThat(one(this.store).find(this.key).orElseThrow().attempt()).isEqualTo(2);
 	}
 
 	@Test

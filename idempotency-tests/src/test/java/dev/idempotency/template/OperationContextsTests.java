@@ -15,6 +15,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
@@ -48,7 +49,7 @@ class OperationContextsTests {
 
 	@Test
 	void executionAfterAFailureEndsWithItsAttempt() {
-		this.store.release(claimed());
+		one(this.store).release(claimed());
 		assertThatIllegalStateException()
 			.isThrownBy(() -> this.template.execute(this.operation, ResultCodec.none(), () -> {
 				throw new IllegalStateException("fails");
@@ -60,7 +61,7 @@ class OperationContextsTests {
 
 	@Test
 	void duplicateHasNoAttempt() {
-		this.store.complete(claimed(), null);
+		one(this.store).complete(claimed(), null);
 		this.template.execute(this.operation, ResultCodec.none(), () -> null);
 		assertThat(this.events).contains("first ended DUPLICATE 0");
 	}
@@ -89,7 +90,7 @@ class OperationContextsTests {
 
 	private ClaimRequest claimed() {
 		ClaimRequest request = this.operation.newRequest();
-		this.store.claim(request);
+		one(this.store).claim(request);
 		return request;
 	}
 

@@ -32,6 +32,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -205,7 +206,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 		this.store.fail(StoreCall.COMPLETE);
 		runUnavailable();
 		database.endLease(this.key);
-		database.store().claim(TestDatabase.request(this.key));
+		one(database.store()).claim(TestDatabase.request(this.key));
 		this.store.recover();
 		await().until(() -> this.listener.storeCalls().contains("unreliable COMPLETE"));
 		this.template.close();
@@ -230,7 +231,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 			end.await();
 			throw new IllegalStateException("zombie");
 		}));
-		await().until(() -> database.store().find(this.key).isPresent());
+		await().until(() -> one(database.store()).find(this.key).isPresent());
 		database.endLease(this.key);
 		runUnavailable();
 		end.countDown();
@@ -273,7 +274,8 @@ class PendingSettlementTests extends AbstractLeasedTests {
 			.isThrownBy(() -> this.template.execute(shortOperation(), new TextCodec(), () -> "paid"));
 		long end = System.nanoTime() + shortOperation().lease().multipliedBy(2).toNanos();
 		await().pollDelay(Duration.ZERO).until(() -> {
-			assertThat(database.store().claim(TestDatabase.request(this.key))).isInstanceOf(Claim.InProgress.class);
+			assertThat(one(database.store()).claim(TestDatabase.request(this.key)))
+				.isInstanceOf(Claim.InProgress.class);
 			return System.nanoTime() > end;
 		});
 	}
@@ -413,7 +415,7 @@ class PendingSettlementTests extends AbstractLeasedTests {
 	private String errorWhenAnotherOwnerHasTheKey() {
 		redeliverUntilTheNextRetryIsFarAway();
 		database.endLease(this.key);
-		database.store().claim(TestDatabase.request(this.key));
+		one(database.store()).claim(TestDatabase.request(this.key));
 		this.store.recover();
 		try (Logs logs = Logs.ofThisThread()) {
 			assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(this::run);

@@ -22,6 +22,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -67,7 +68,7 @@ class RepeatedExecutionTests {
 	private ClaimRequest takeOver(Duration lease) {
 		database.endLease(this.key);
 		ClaimRequest other = TestDatabase.request(this.key, lease);
-		database.store().claim(other);
+		one(database.store()).claim(other);
 		return other;
 	}
 
@@ -100,7 +101,7 @@ class RepeatedExecutionTests {
 	@Tag("slow")
 	void resultOfAnotherOwnerIsReplayed() {
 		CompletableFuture<IdempotentResult<String>> result = run();
-		database.store().complete(takeOver(TestDatabase.LEASE), new TextCodec().write("theirs"));
+		one(database.store()).complete(takeOver(TestDatabase.LEASE), new TextCodec().write("theirs"));
 		handler(1).complete("mine");
 		assertThat(result.join()).isEqualTo(new IdempotentResult<>("theirs", true));
 		assertThat(this.runs).hasSize(1);

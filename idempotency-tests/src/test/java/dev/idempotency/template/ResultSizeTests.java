@@ -33,6 +33,7 @@ import dev.idempotency.testsupport.TestDynamoDb;
 import dev.idempotency.testsupport.TestRedis;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -84,7 +85,7 @@ class ResultSizeTests {
 	}
 
 	private static State state(IdempotencyStore store, IdempotencyKey key) {
-		return store.find(key).orElseThrow().state();
+		return one(store).find(key).orElseThrow().state();
 	}
 
 	@ParameterizedTest(autoCloseArguments = false)

@@ -57,6 +57,7 @@ import dev.idempotency.template.OperationObserver.HandledOperation;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -158,7 +159,7 @@ final class ShapedOperation implements AutoCloseable {
 	}
 
 	private Map<IdempotencyKey, IdempotencyRecord> findAll() {
-		return this.database.real.store().findAll(this.items.stream().map((item) -> item.key).toList());
+		return this.database.real.store().find(this.items.stream().map((item) -> item.key).toList());
 	}
 
 	/**
@@ -688,18 +689,18 @@ final class ShapedOperation implements AutoCloseable {
 		}
 
 		private void claimElsewhere(ClaimRequest request) {
-			this.real.store().claim(request);
+			one(this.real.store()).claim(request);
 		}
 
 		private void failElsewhere(ClaimRequest request) {
 			claimElsewhere(request);
-			this.real.store().fail(request, new Failure("earlier", null));
+			one(this.real.store()).fail(request, new Failure("earlier", null));
 		}
 
 		private void completeElsewhere(ClaimRequest request) {
 			this.real.endLease(request.key());
 			claimElsewhere(request);
-			this.real.store().complete(request, "other".getBytes(StandardCharsets.UTF_8));
+			one(this.real.store()).complete(request, "other".getBytes(StandardCharsets.UTF_8));
 		}
 
 		private String outcome(IdempotencyKey key) {

@@ -45,6 +45,7 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -127,9 +128,9 @@ class SingleOperationTests {
 	private void complete() {
 		database.endLease(this.key);
 		ClaimRequest other = TestDatabase.request(this.key);
-		database.store().claim(other);
+		one(database.store()).claim(other);
 		database.jdbc().update("INSERT INTO effect VALUES (?)", this.effect);
-		database.store().complete(other, null);
+		one(database.store()).complete(other, null);
 	}
 
 	@ParameterizedTest
@@ -344,7 +345,7 @@ class SingleOperationTests {
 	void claimWithoutAnAnswerIsRefused(int items, boolean shorter) {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { IdempotencyStore.class },
-				(proxy, method, arguments) -> method.getName().equals("claimAll")
+				(proxy, method, arguments) -> method.getName().equals("claim")
 						? shorter ? List.of() : Collections.singletonList(null)
 						: method.invoke(database.store(), arguments));
 		List<BatchItem> all = IntStream.range(0, items)

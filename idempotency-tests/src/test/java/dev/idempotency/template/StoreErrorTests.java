@@ -33,6 +33,7 @@ import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -93,7 +94,7 @@ class StoreErrorTests {
 		AtomicInteger asked = new AtomicInteger();
 		batch.store().before(StoreCall.CLAIM, (claim) -> {
 			if (!claim.key().value().equals("x")) {
-				database.store().claim(claim);
+				one(database.store()).claim(claim);
 			}
 			if (asked.incrementAndGet() > 1) {
 				throw new IdempotencyStoreRefusedException("A node of the cluster refused the command", null);

@@ -22,6 +22,7 @@ import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -186,8 +187,8 @@ class StoreOutageTests {
 		assertUnavailable(template);
 		database.endLease(this.key);
 		ClaimRequest owner = TestDatabase.request(this.key);
-		database.store().claim(owner);
-		database.store().complete(owner, "other".getBytes(StandardCharsets.UTF_8));
+		one(database.store()).claim(owner);
+		one(database.store()).complete(owner, "other".getBytes(StandardCharsets.UTF_8));
 		this.store.recover();
 		assertThat(run(template)).isEqualTo(new IdempotentResult<>("other", true));
 	}

@@ -25,6 +25,7 @@ import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.UnreliableStore;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -76,7 +77,7 @@ class ThreadShortageTests {
 	}
 
 	private OwnedClaim keep(ClaimRequest request) {
-		Claim.Acquired acquired = (Claim.Acquired) this.store.claim(request);
+		Claim.Acquired acquired = (Claim.Acquired) one(this.store).claim(request);
 		return this.settlements.keep(TestDatabase.operation(request.key(), Mode.LEASED), request, acquired,
 				System.nanoTime());
 	}

@@ -41,6 +41,7 @@ import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
@@ -126,8 +127,8 @@ class TransactionalErrorTests {
 
 	private void completeElsewhere() {
 		ClaimRequest other = TestDatabase.request(this.key);
-		database.store().claim(other);
-		database.store().complete(other, null);
+		one(database.store()).claim(other);
+		one(database.store()).complete(other, null);
 	}
 
 	private IdempotencyRecord record() {

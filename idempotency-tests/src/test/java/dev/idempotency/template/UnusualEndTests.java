@@ -54,9 +54,11 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.StoreMethod;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
@@ -243,7 +245,7 @@ class UnusualEndTests {
 			thrown.set(ex.getClass());
 		}
 		assertThat(thrown.get()).isEqualTo(CyclicMessage.class);
-		assertThat(database.store().find(this.key).map(IdempotencyRecord::state))
+		assertThat(one(database.store()).find(this.key).map(IdempotencyRecord::state))
 			.contains(IdempotencyRecord.State.FAILED);
 	}
 
@@ -367,7 +369,7 @@ class UnusualEndTests {
 			}
 
 		});
-		assertThat(database.store().find(this.key).filter((r) -> r.state() == IdempotencyRecord.State.COMPLETED))
+		assertThat(one(database.store()).find(this.key).filter((r) -> r.state() == IdempotencyRecord.State.COMPLETED))
 			.isEmpty();
 		// Nothing has completed, so nothing is stale.
 		assertThat(result.failure()).isNull();
@@ -383,7 +385,7 @@ class UnusualEndTests {
 		AtomicBoolean first = new AtomicBoolean(true);
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { IdempotencyStore.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("completeAll") && first.getAndSet(false)) {
+					if (StoreMethod.name(method, arguments).equals("settleCompleted") && first.getAndSet(false)) {
 						return switch (kind) {
 							case "null" -> null;
 							case "short" -> List.of();
@@ -407,8 +409,10 @@ class UnusualEndTests {
 	void failureWithoutAnAnswerDoesNotReplaceTheException() {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { TransactionalIdempotencyStore.class },
-				(proxy, method, arguments) -> method.getName().matches("failAll|noteFailures") ? List.of()
-						: method.invoke(database.store(), arguments));
+				(proxy, method,
+						arguments) -> StoreMethod.name(method, arguments)
+							.matches("settleFailed|settleAfterTransactionFailed") ? List.of()
+									: method.invoke(database.store(), arguments));
 		assertThatIllegalStateException().isThrownBy(() -> template(store, null)
 			.execute(TestDatabase.operation(this.key, Mode.LEASED), new TextCodec(), () -> {
 				throw new IllegalStateException("handler");
@@ -474,7 +478,7 @@ class UnusualEndTests {
 		OffsetMarks marks = database.store().offsetMarks().orElseThrow();
 		OffsetMarks unavailable = (OffsetMarks) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { OffsetMarks.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("raiseAll") && raised.incrementAndGet() == 2) {
+					if (method.getName().equals("raise") && raised.incrementAndGet() == 2) {
 						throw new DataAccessResourceFailureException("outage");
 					}
 					return method.invoke(marks, arguments);
@@ -513,10 +517,10 @@ class UnusualEndTests {
 		AtomicBoolean first = new AtomicBoolean(true);
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { TransactionalIdempotencyStore.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("claimAllInTransaction") && first.getAndSet(false)) {
+					if (method.getName().equals("claimInTransaction") && first.getAndSet(false)) {
 						ClaimRequest other = TestDatabase.request(this.key);
-						database.store().claim(other);
-						database.store().complete(other, new TextCodec().write("theirs"));
+						one(database.store()).claim(other);
+						one(database.store()).complete(other, new TextCodec().write("theirs"));
 					}
 					return method.invoke(database.store(), arguments);
 				});
@@ -542,8 +546,8 @@ class UnusualEndTests {
 				@Override
 				public void afterCompletion(int status) {
 					ClaimRequest other = TestDatabase.request(UnusualEndTests.this.key);
-					database.store().claim(other);
-					database.store().complete(other, null);
+					one(database.store()).claim(other);
+					one(database.store()).complete(other, null);
 				}
 
 			});
@@ -562,7 +566,7 @@ class UnusualEndTests {
 	@EnumSource(value = Mode.class, names = { "LEASED", "TRANSACTIONAL" })
 	@Tag("promise-9")
 	void copyWithOtherContentIsBlockedWithTheFirstItemOfItsKey(Mode mode) {
-		database.store().claim(TestDatabase.request(this.key));
+		one(database.store()).claim(TestDatabase.request(this.key));
 		List<BatchItem> items = List.of(new BatchItem(
 				TestDatabase.operation(this.key, mode, Fingerprint.of(new byte[] { 1 }), TestDatabase.LEASE), 0),
 				new BatchItem(
@@ -579,7 +583,7 @@ class UnusualEndTests {
 	void operationThatEndsWithAnErrorIsReported(boolean batch) {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { IdempotencyStore.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("claimAll")) {
+					if (method.getName().equals("claim")) {
 						throw new NoClassDefFoundError("driver");
 					}
 					return method.invoke(database.store(), arguments);
@@ -606,7 +610,7 @@ class UnusualEndTests {
 		AtomicInteger calls = new AtomicInteger();
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { IdempotencyStore.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("completeAll")) {
+					if (StoreMethod.name(method, arguments).equals("settleCompleted")) {
 						if (outage && calls.incrementAndGet() == 1) {
 							called.countDown();
 							throw new DataAccessResourceFailureException("outage");
@@ -660,7 +664,7 @@ class UnusualEndTests {
 	void unprotectedOperationIsCommittedWithItsCallerAfterAClaimThatTimedOut() {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { TransactionalIdempotencyStore.class }, (proxy, method, arguments) -> {
-					if (method.getName().equals("claimAllInTransaction")) {
+					if (method.getName().equals("claimInTransaction")) {
 						throw new QueryTimeoutException("undone by its savepoint");
 					}
 					return method.invoke(database.store(), arguments);
@@ -681,7 +685,7 @@ class UnusualEndTests {
 		OffsetMarks silent = (OffsetMarks) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { OffsetMarks.class }, (proxy, method, arguments) -> {
 					Object answer = method.invoke(marks, arguments);
-					return (!method.getName().equals("raiseAll") || !first.getAndSet(false)) ? answer
+					return (!method.getName().equals("raise") || !first.getAndSet(false)) ? answer
 							: element ? Collections.singletonList((Object) null) : List.of();
 				});
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
@@ -716,7 +720,7 @@ class UnusualEndTests {
 		IdempotencyStore store = (IdempotencyStore) Proxy.newProxyInstance(getClass().getClassLoader(),
 				new Class<?>[] { TransactionalIdempotencyStore.class }, (proxy, method, arguments) -> {
 					Object answer = method.invoke(database.store(), arguments);
-					boolean answered = !method.getName().equals("claimAllInTransaction") || kind.equals("observer")
+					boolean answered = !method.getName().equals("claimInTransaction") || kind.equals("observer")
 							|| !first.getAndSet(false);
 					return answered ? answer
 							: kind.equals("short") ? List.of() : Collections.singletonList((Object) null);

@@ -18,6 +18,7 @@ import dev.idempotency.template.BatchOf.IndexFailure;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
@@ -175,7 +176,7 @@ class VersionBatchTests {
 		assertThat(BatchOf.text(executed)).isEqualTo("b1 - - - c1");
 		assertThat(executed.blocked()).containsKey(1);
 		assertThat(batch.runs()).containsExactly("b1 c1");
-		database.store().release(other);
+		one(database.store()).release(other);
 		assertThat(BatchOf.text(batch.run("a3 x a5"))).isEqualTo("~ x a5");
 	}
 
@@ -189,7 +190,7 @@ class VersionBatchTests {
 		BatchResult<String> executed = batch.run("z6 b2 | z8 c2 | d1 z7");
 		assertThat(BatchOf.text(executed)).isEqualTo("- - - - d1 -");
 		assertThat(executed.blocked()).containsKeys(0, 2, 5);
-		database.store().release(other);
+		one(database.store()).release(other);
 	}
 
 }

@@ -28,6 +28,7 @@ import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -146,7 +147,7 @@ class VersionDeliveryTests {
 		log.add(batch + ((other != null) ? " while " + other.key().value() + " is held" : "") + (whole ? ", fails" : "")
 				+ " -> failed " + result.failedAt() + ", blocked " + result.blocked().keySet());
 		if (other != null) {
-			database.store().release(other);
+			one(database.store()).release(other);
 		}
 		commit(batch, result, log);
 	}
@@ -191,7 +192,7 @@ class VersionDeliveryTests {
 	private @Nullable ClaimRequest hold(String key) {
 		ClaimRequest request = new ClaimRequest(IdempotencyKey.of(this.scope, key), UUID.randomUUID(), null,
 				TestDatabase.LEASE, TestDatabase.RETENTION, Long.MAX_VALUE);
-		database.store().claim(request);
+		one(database.store()).claim(request);
 		return request;
 	}
 

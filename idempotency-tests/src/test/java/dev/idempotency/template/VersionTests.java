@@ -24,6 +24,7 @@ import dev.idempotency.testsupport.RecordingObserver;
 import dev.idempotency.testsupport.TestDatabase;
 import dev.idempotency.testsupport.TextCodec;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
@@ -114,9 +115,9 @@ class VersionTests {
 	@Tag("promise-2")
 	void versionsExcludeEachOther(Mode mode) {
 		ClaimRequest other = TestDatabase.request(this.key);
-		database.store().claim(other);
+		one(database.store()).claim(other);
 		assertThatExceptionOfType(OperationInProgressException.class).isThrownBy(() -> run(mode, 5));
-		database.store().release(other);
+		one(database.store()).release(other);
 		assertThat(run(mode, 5).result()).isEqualTo("done 5");
 	}
 

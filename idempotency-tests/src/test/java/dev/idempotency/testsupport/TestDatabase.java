@@ -29,6 +29,8 @@ import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationVersion;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * A database with a store.
  */
@@ -200,7 +202,7 @@ public final class TestDatabase implements AfterAllCallback, AutoCloseable {
 	}
 
 	public IdempotencyRecord record(IdempotencyKey key) {
-		return this.store.find(key).orElseThrow();
+		return one(this.store).find(key).orElseThrow();
 	}
 
 	/**

@@ -10,6 +10,8 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.dynamodb.DynamoDbIdempotencyStore;
 import dev.idempotency.store.IdempotencyRecord;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * A table of DynamoDB Local with a store.
  */
@@ -79,7 +81,7 @@ public final class TestDynamoDb implements AfterAllCallback, AutoCloseable {
 	}
 
 	public IdempotencyRecord record(IdempotencyKey key) {
-		return this.store.find(key).orElseThrow();
+		return one(this.store).find(key).orElseThrow();
 	}
 
 	// As an extension it lives as long as its test class.

@@ -17,6 +17,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.redis.RedisIdempotencyStore;
 import dev.idempotency.store.IdempotencyRecord;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -102,7 +103,7 @@ public final class TestRedis implements AfterAllCallback, AutoCloseable {
 	}
 
 	public IdempotencyRecord record(IdempotencyKey key) {
-		return this.store.find(key).orElseThrow();
+		return one(this.store).find(key).orElseThrow();
 	}
 
 	public static String name(IdempotencyKey key) {

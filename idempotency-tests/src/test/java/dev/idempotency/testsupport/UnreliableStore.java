@@ -21,15 +21,15 @@ import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
-import dev.idempotency.store.IdempotencyStore.Completion;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.awaitility.Awaitility.await;
 
 /**
@@ -200,7 +200,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Return the number of leases of each batch of renewals.
+	 * Return the number of leases of each call that renews.
 	 * @return the sizes
 	 */
 	public List<Integer> renewals() {
@@ -208,7 +208,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Return the keys of each batch of renewals.
+	 * Return the keys of each call that renews.
 	 * @return the keys
 	 */
 	public List<List<IdempotencyKey>> renewedKeys() {
@@ -216,8 +216,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	/**
-	 * Wait until no batch of renewals has begun for a while. One may be under way at the
-	 * call.
+	 * Wait until no renewal has begun for a while. One may be under way at the call.
 	 * @param quiet how long none must begin
 	 */
 	public void awaitEndOfRenewals(Duration quiet) {
@@ -273,7 +272,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+	public CompletionAndClaim completeAndClaim(Ending.Completed completion, ClaimRequest next) {
 		this.beforeClaimAhead.run();
 		this.completions.add(completion.claim().token());
 		store(StoreCall.COMPLETE, completion.claim());
@@ -282,36 +281,28 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		checkSize(requests);
 		requests.forEach((request) -> store(StoreCall.CLAIM, request));
-		List<Claim> claims = answer(StoreCall.CLAIM, this.store.claimAll(requests));
+		List<Claim> claims = answer(StoreCall.CLAIM, this.store.claim(requests));
 		requests.forEach((request) -> this.afterClaim.accept(request));
 		return claims;
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completed) {
-		checkSize(completed);
-		completed.forEach((completion) -> this.completions.add(completion.claim().token()));
-		completed.forEach((completion) -> store(StoreCall.COMPLETE, completion.claim()));
-		return answer(StoreCall.COMPLETE, this.store.completeAll(completed));
+	public List<Settlement> settle(List<Ending> endings) {
+		if (!endings.stream().allMatch(Ending.Completed.class::isInstance)) {
+			return endings.stream().map(this::settle).toList();
+		}
+		checkSize(endings);
+		endings.forEach((ending) -> this.completions.add(ending.claim().token()));
+		endings.forEach((ending) -> store(StoreCall.COMPLETE, ending.claim()));
+		return answer(StoreCall.COMPLETE, this.store.settle(endings));
 	}
 
-	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return claims.stream().map((claim) -> store(StoreCall.FAIL, claim).fail(claim, failure)).toList();
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return claims.stream().map((claim) -> store(StoreCall.RELEASE, claim).release(claim)).toList();
-	}
-
-	// Does not count as a batch of renewals.
-	@Override
-	public Settlement renew(ClaimRequest claim) {
-		return store(StoreCall.RENEW, claim).renew(claim);
+	private Settlement settle(Ending ending) {
+		StoreCall call = (ending instanceof Ending.Failed) ? StoreCall.FAIL : StoreCall.RELEASE;
+		return one(store(call, ending.claim())).settle(ending);
 	}
 
 	@Override
@@ -321,7 +312,7 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
+	public List<Settlement> renew(List<ClaimRequest> claims) {
 		this.renewals.add(claims.stream().map(ClaimRequest::key).toList());
 		this.renewers.add(Thread.currentThread());
 		if (this.oneByOne) {
@@ -329,7 +320,7 @@ public final class UnreliableStore implements IdempotencyStore {
 		}
 		checkSize(claims);
 		claims.forEach((claim) -> store(StoreCall.RENEW, claim));
-		return this.store.renewAll(claims);
+		return this.store.renew(claims);
 	}
 
 	private List<Settlement> renewEach(List<ClaimRequest> claims) {
@@ -337,7 +328,7 @@ public final class UnreliableStore implements IdempotencyStore {
 		RuntimeException failure = null;
 		for (ClaimRequest claim : claims) {
 			try {
-				answers.add(renew(claim));
+				answers.add(one(store(StoreCall.RENEW, claim)).renew(claim));
 			}
 			catch (RuntimeException ex) {
 				failure = (failure != null) ? failure : ex;
@@ -355,8 +346,8 @@ public final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		return this.store.findAll(keys);
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
+		return this.store.find(keys);
 	}
 
 	/**

@@ -1,6 +1,7 @@
 package dev.idempotency.sample;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -17,6 +18,7 @@ import tools.jackson.databind.JsonNode;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecords.Change;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.test.AutoConfigureIdempotencyTools;
@@ -92,8 +94,8 @@ class SamplePaymentApplicationTests {
 		// The key of the transaction that charged it, for the other tests.
 		ClaimRequest request = new ClaimRequest(key, UUID.randomUUID(), null, Duration.ofMinutes(1),
 				Duration.ofDays(7));
-		this.store.claim(request);
-		this.store.complete(request, null);
+		this.store.claim(List.of(request));
+		this.store.settle(List.of(new Ending.Completed(request, null)));
 	}
 
 	@Test

@@ -5,6 +5,7 @@ import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 
 import org.apache.commons.logging.Log;
@@ -86,7 +87,7 @@ final class BlockedRecords {
 
 	private static String owner(IdempotencyStore store, IdempotencyKey key) {
 		try {
-			return store.find(key)
+			return Optional.ofNullable(store.find(List.of(key)).get(key))
 				.map(BlockedRecords::describe)
 				.orElse("the store has no record of the key, so that the transaction of its owner is still open");
 		}

@@ -225,8 +225,8 @@ class DuplicateDeliveriesTests {
 		String other = UUID.randomUUID().toString();
 		IdempotencyStore direct = (IdempotencyStore) Objects
 			.requireNonNull(AopProxyUtils.getSingletonTarget(this.store));
-		direct.claim(new ClaimRequest(IdempotencyKey.of("ledger/payments", other), UUID.randomUUID(), null,
-				Duration.ofMinutes(1), Duration.ofHours(1)));
+		direct.claim(List.of(new ClaimRequest(IdempotencyKey.of("ledger/payments", other), UUID.randomUUID(), null,
+				Duration.ofMinutes(1), Duration.ofHours(1))));
 		ListenerDeliveries ledger = this.deliveries.of(LedgerListener.class);
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> assertThat(ledger).isUnknown(other))
 			.withMessageContaining("In the store: IN_PROGRESS in the scope 'ledger/payments'");

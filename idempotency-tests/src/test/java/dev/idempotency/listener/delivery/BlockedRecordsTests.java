@@ -38,6 +38,7 @@ import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -71,7 +72,7 @@ class BlockedRecordsTests {
 		this.app.start(name);
 		TimeGauge age = age(name);
 		await().until(() -> age.value(TimeUnit.SECONDS) > 1);
-		this.app.store().complete(owner, null);
+		one(this.app.store()).complete(owner, null);
 		this.app.awaitDone(name);
 		assertThat(age.value(TimeUnit.SECONDS)).isZero();
 	}
@@ -159,7 +160,7 @@ class BlockedRecordsTests {
 	@Test
 	void recordThatWaitsIsLoggedOncePerInterval() {
 		IdempotencyKey key = TestDatabase.newKey();
-		database.store().claim(TestDatabase.request(key));
+		one(database.store()).claim(TestDatabase.request(key));
 		try (IdempotencyTemplate template = new IdempotencyTemplate(database.store(),
 				new Settings(null, false, Observers.none())); Logs logs = Logs.about("BlockedRecordsTests.pay")) {
 			ListenerSettings settings = settings(template, Observers.none());

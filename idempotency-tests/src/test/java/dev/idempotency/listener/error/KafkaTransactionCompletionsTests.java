@@ -20,6 +20,7 @@ import dev.idempotency.template.ResultCodec;
 import dev.idempotency.template.TransactionBoundary;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 
 /**
@@ -47,8 +48,8 @@ class KafkaTransactionCompletionsTests {
 				TransactionBoundary.deferred(KafkaTransactionCompletions::hold), null, () -> null));
 		KafkaTransactionCompletions.LISTENER.beforeCommit(transaction);
 		KafkaTransactionCompletions.LISTENER.afterCommit(transaction, null);
-		assertThat(keys)
-			.allSatisfy((key) -> assertThat(this.store.find(key).orElseThrow().state()).isEqualTo(State.COMPLETED));
+		assertThat(keys).allSatisfy(
+				(key) -> assertThat(one(this.store).find(key).orElseThrow().state()).isEqualTo(State.COMPLETED));
 	}
 
 }

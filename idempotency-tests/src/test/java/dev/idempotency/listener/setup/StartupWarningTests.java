@@ -24,6 +24,7 @@ import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -103,7 +104,7 @@ class StartupWarningTests {
 			for (String scope : List.of("group/" + PREFIX + "-week", "group/renamed", "group/renamed#created",
 					"pattern/" + PREFIX + "-pattern-1", "pattern/other", "another/renamed", "group/named",
 					"free text")) {
-				store.claim(TestDatabase.request(IdempotencyKey.of(scope, "key"), Duration.ofMinutes(1)));
+				one(store).claim(TestDatabase.request(IdempotencyKey.of(scope, "key"), Duration.ofMinutes(1)));
 			}
 		});
 		try (Logs logs = new Logs()) {

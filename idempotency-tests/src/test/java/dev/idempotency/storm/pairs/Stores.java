@@ -18,6 +18,8 @@ import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * The stores of the trials, on the shared servers.
  */
@@ -71,8 +73,8 @@ final class Stores {
 				TestDatabase.TIMEOUT)) {
 			for (String key : moved) {
 				ClaimRequest claim = TestDatabase.request(IdempotencyKey.of(scope, key));
-				old.claim(claim);
-				old.complete(claim, null);
+				one(old).claim(claim);
+				one(old).complete(claim, null);
 			}
 		}
 		app.database(url)

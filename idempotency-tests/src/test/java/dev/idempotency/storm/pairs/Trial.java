@@ -40,6 +40,8 @@ import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
+import static dev.idempotency.contract.OneKey.one;
+
 /**
  * Runs the application of a combination with its traffic.
  */
@@ -318,7 +320,7 @@ final class Trial {
 			IdempotencyTemplate template = context.getBean(IdempotencyTemplate.class);
 			for (Message message : this.traffic.first()) {
 				if (message.kind() != Kind.KEYLESS && message.kind() != Kind.DROPPED) {
-					records.put(message.operation(this.combination), template.store()
+					records.put(message.operation(this.combination), one(template.store())
 						.find(IdempotencyKey.of(this.combination.scope(this.topic), message.key(this.combination))));
 				}
 			}

@@ -26,6 +26,7 @@ import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.testsupport.TestDatabase;
 
+import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
@@ -35,7 +36,7 @@ import static org.assertj.core.api.Assumptions.assumeThat;
 @ParameterizedClass
 @MethodSource("databases")
 @Tag("promise-7")
-class RenewAllTests {
+class RenewTests {
 
 	private final AtomicInteger statements = new AtomicInteger();
 
@@ -62,18 +63,18 @@ class RenewAllTests {
 			.build();
 		this.store = new JdbcIdempotencyStore(counted, TestDatabase.TABLE, TestDatabase.TIMEOUT);
 		List.of(this.first, this.second, this.third).forEach((request) -> {
-			this.database.store().claim(request);
+			one(this.database.store()).claim(request);
 			this.database.endLease(request.key());
 		});
 	}
 
 	private Claim claimElsewhere(ClaimRequest request) {
-		return this.database.store().claim(TestDatabase.request(request.key()));
+		return one(this.database.store()).claim(TestDatabase.request(request.key()));
 	}
 
 	@Test
 	void expiredLeasesAreRenewed() {
-		assertThat(this.store.renewAll(List.of(this.first, this.second))).containsExactly(Settlement.SETTLED,
+		assertThat(this.store.renew(List.of(this.first, this.second))).containsExactly(Settlement.SETTLED,
 				Settlement.SETTLED);
 		assertThat(claimElsewhere(this.first)).isInstanceOfSatisfying(Claim.InProgress.class,
 				(claim) -> assertThat(claim.retryAfter()).isBetween(Duration.ofSeconds(50), TestDatabase.LEASE));
@@ -82,7 +83,7 @@ class RenewAllTests {
 
 	@Test
 	void leasesOfOtherOwnersAreUnchanged() {
-		this.store.renewAll(List.of(this.first));
+		this.store.renew(List.of(this.first));
 		assertThat(claimElsewhere(this.second)).isEqualTo(new Claim.Acquired(2, 2));
 	}
 
@@ -90,26 +91,26 @@ class RenewAllTests {
 	@Tag("promise-4")
 	void settlementsAreInTheOrderOfTheRequests() {
 		claimElsewhere(this.first);
-		this.database.store().complete(this.third, null);
-		assertThat(this.store.renewAll(List.of(this.third, this.second, this.first))).containsExactly(Settlement.LOST,
+		one(this.database.store()).complete(this.third, null);
+		assertThat(this.store.renew(List.of(this.third, this.second, this.first))).containsExactly(Settlement.LOST,
 				Settlement.SETTLED, Settlement.LOST);
 	}
 
 	@Test
 	void unknownKeyIsForgotten() {
-		assertThat(this.store.renewAll(List.of(TestDatabase.request(TestDatabase.newKey()))))
+		assertThat(this.store.renew(List.of(TestDatabase.request(TestDatabase.newKey()))))
 			.containsExactly(Settlement.FORGOTTEN);
 	}
 
 	@Test
 	void batchCostsOneStatement() {
-		this.store.renewAll(List.of(this.first, this.second, this.third));
+		this.store.renew(List.of(this.first, this.second, this.third));
 		assertThat(this.statements).hasValue(1);
 	}
 
 	@Test
 	void emptyBatchCostsNothing() {
-		assertThat(this.store.renewAll(List.of())).isEmpty();
+		assertThat(this.store.renew(List.of())).isEmpty();
 		assertThat(this.statements).hasValue(0);
 	}
 
@@ -117,9 +118,9 @@ class RenewAllTests {
 	void otherKeysAreRenewedWhileOneIsBeingTakenOver() {
 		assumeThat(this.database.pool().getJdbcUrl()).contains("postgresql");
 		new TransactionTemplate(new JdbcTransactionManager(this.database.pool())).executeWithoutResult((status) -> {
-			this.database.store().claimAllInTransaction(List.of(TestDatabase.request(this.second.key())), false).get(0);
+			this.database.store().claimInTransaction(List.of(TestDatabase.request(this.second.key())), false).get(0);
 			Instant before = this.database.record(this.first.key()).claimedUntil();
-			assertThat(CompletableFuture.supplyAsync(() -> this.store.renewAll(List.of(this.first, this.second))))
+			assertThat(CompletableFuture.supplyAsync(() -> this.store.renew(List.of(this.first, this.second))))
 				.failsWithin(5, TimeUnit.SECONDS)
 				.withThrowableThat()
 				.withCauseInstanceOf(OperationInProgressException.class);

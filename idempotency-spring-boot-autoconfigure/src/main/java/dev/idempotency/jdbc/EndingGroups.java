@@ -1,0 +1,50 @@
+package dev.idempotency.jdbc;
+
+import java.util.ArrayList;
+import java.util.List;
+
+import dev.idempotency.store.Ending;
+
+/**
+ * Splits endings of claims into groups that one statement can record, in their order: the
+ * endings of a group have one kind, their failures are equal, and their results fit into
+ * one statement. The library sends one kind only, so that most calls are one group.
+ *
+ * @param maxResultBytes how many bytes of results one statement may contain
+ */
+record EndingGroups(long maxResultBytes) {
+
+	<E extends Ending> List<List<E>> of(List<E> endings) {
+		if (endings.size() == 1) {
+			return List.of(endings);
+		}
+		List<List<E>> groups = new ArrayList<>();
+		int from = 0;
+		long bytes = 0;
+		for (int i = 0; i < endings.size(); i++) {
+			int size = size(endings.get(i));
+			if (i > from && (bytes + size > this.maxResultBytes || !isSame(endings.get(from), endings.get(i)))) {
+				groups.add(endings.subList(from, i));
+				from = i;
+				bytes = 0;
+			}
+			bytes += size;
+		}
+		if (from < endings.size()) {
+			groups.add(endings.subList(from, endings.size()));
+		}
+		return groups;
+	}
+
+	private static int size(Ending ending) {
+		byte[] result = (ending instanceof Ending.Completed completed) ? completed.result() : null;
+		return (result != null) ? result.length : 0;
+	}
+
+	private static boolean isSame(Ending one, Ending other) {
+		return (one instanceof Ending.Failed failed)
+				? other instanceof Ending.Failed another && failed.failure().equals(another.failure())
+				: one.getClass() == other.getClass();
+	}
+
+}
