@@ -7,6 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -64,6 +65,8 @@ class LateAcknowledgmentTests {
 
 	private static final Duration FETCH_MAX_WAIT = Duration.ofMillis(ConsumerConfig.DEFAULT_FETCH_MAX_WAIT_MS);
 
+	private static final Duration ACK_TIME = Duration.ofSeconds(3);
+
 	private final Map<String, BatchApp> apps = new ConcurrentHashMap<>();
 
 	@BeforeAll
@@ -73,6 +76,8 @@ class LateAcknowledgmentTests {
 					new BatchApp(new Class<?>[] { Listeners.class, WithoutAcknowledgment.class, Messages.class },
 							"leased", "spring.kafka.listener.ack-mode=" + ack));
 		}
+		this.apps.put("time", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=time",
+				"spring.kafka.listener.ack-time=" + ACK_TIME.toMillis() + "ms"));
 	}
 
 	@AfterAll
@@ -211,6 +216,24 @@ class LateAcknowledgmentTests {
 		app.stop(name);
 		one(app.store()).release(other);
 		assertThat(committed(app, name, 0)).isEqualTo(queued ? 3 : 2);
+	}
+
+	@Test
+	void offsetOfAPartOfABatchMovesBackOnlyUntilTheTimeOfTheContainerIsOver() {
+		BatchApp app = this.apps.get("time");
+		Listeners listeners = app.listeners(Listeners.class);
+		Servers.addTopics(2, app.name("timed"));
+		ClaimRequest other = app.hold("timed", "x", Duration.ofMinutes(5));
+		send(app, "timed", 0, "a b");
+		app.start("timed");
+		awaitRun(app, "timed", "b");
+		sendTogether(app, "timed", "c", "x");
+		awaitRun(app, "timed", "c");
+		assertThat(listeners.committedBefore.get("timed c")).isZero();
+		await().atMost(PATIENCE).during(ACK_TIME.plusSeconds(1)).until(() -> committed(app, "timed", 0) == 3);
+		app.stop("timed");
+		one(app.store()).release(other);
+		assertThat(committed(app, "timed", 0)).isEqualTo(3);
 	}
 
 	@Test
@@ -370,6 +393,8 @@ class LateAcknowledgmentTests {
 
 		private final Map<String, Runnable> whenRecovered = new ConcurrentHashMap<>();
 
+		private final Map<String, Long> committedBefore = new ConcurrentHashMap<>();
+
 		private volatile Runnable whenStopping;
 
 		private volatile String woken;
@@ -444,6 +469,14 @@ class LateAcknowledgmentTests {
 		@KafkaListener(id = "${prefix}-one", topics = "${prefix}-one")
 		void one(String value, Acknowledgment acknowledgment) {
 			single("one", value, acknowledgment);
+		}
+
+		@Idempotent(scope = "${prefix}-timed")
+		@KafkaListener(id = "${prefix}-timed", topics = "${prefix}-timed", batch = "true")
+		void timed(List<ConsumerRecord<String, String>> records) {
+			ConsumerRecord<String, String> first = records.get(0);
+			this.committedBefore.put("timed " + first.value(), Kafka.committed(first.topic(), first.topic(), 0));
+			runs("timed").add(records.stream().map(ConsumerRecord::value).collect(Collectors.joining(" ")));
 		}
 
 		@Idempotent(scope = "${prefix}-awake")

@@ -221,7 +221,7 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			BatchHandler<K, V> handler) {
 		PartialBatchException partial = PartialBatchException.in(thrownException);
 		if (partial != null) {
-			PartialCommits.commit(partial.committable(data), consumer, container);
+			ConsumerState.current().commits.commit(partial.committable(data), consumer, container);
 			partial.pause(this.pauses, container, consumer);
 			redeliver(thrownException, partial.remaining(data), consumer, container);
 		}
@@ -283,12 +283,12 @@ record BlockedAwareErrorHandler(CommonErrorHandler delegate, PartitionPauses pau
 			this.outcomes.recovered(record);
 		}
 		catch (RuntimeException ex) {
-			PartialCommits.commit(next, consumer, container);
+			ConsumerState.current().commits.commit(next, consumer, container);
 			redeliver(ex, remaining, consumer, container);
 		}
 		if (remaining.size() > 1) {
 			next.put(Coordinates.partition(record), record.offset() + 1);
-			PartialCommits.commit(next, consumer, container);
+			ConsumerState.current().commits.commit(next, consumer, container);
 			redeliver(thrownException, remaining.subList(1, remaining.size()), consumer, container);
 		}
 	}

@@ -158,7 +158,7 @@ public final class BlockedRecordHandling implements DisposableBean {
 	public static void revoked(Collection<TopicPartition> partitions) {
 		ConsumerState state = ConsumerState.current();
 		if (state.polled != null && state.container != null) {
-			PartialCommits.commitAgain(state.polled, state.container);
+			state.commits.commitAgain(state.polled, state.container, true);
 		}
 		state.paused.removeAll(partitions);
 		state.poll.revoked(partitions);

@@ -1,6 +1,5 @@
 package dev.idempotency.listener.error;
 
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
@@ -33,8 +32,7 @@ final class ConsumerState {
 	// The partitions that are paused for blocked records during the current poll.
 	final Set<TopicPartition> paused = new HashSet<>();
 
-	// The offsets of partial batches that were committed since the last poll.
-	final Map<TopicPartition, Long> committed = new HashMap<>();
+	final PartialCommits commits = new PartialCommits();
 
 	final PollProgress poll = new PollProgress();
 

@@ -1,5 +1,6 @@
 package dev.idempotency.listener.error;
 
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -14,33 +15,74 @@ import org.springframework.kafka.listener.ListenerUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
 /**
- * Commits the offsets of the processed records of partial batches.
+ * The offsets of the processed records of partial batches, which are committed at once.
+ * The container then commits what was acknowledged before, which may have lower offsets:
+ * before the next poll in the manual ack modes, and later in those that wait for a time
+ * or a number. After that, the higher offsets are committed again.
  */
 final class PartialCommits {
 
 	private static final Log logger = LogFactory.getLog(PartialCommits.class);
 
-	private PartialCommits() {
-	}
+	// The container reads another clock, and less often.
+	private static final Duration MARGIN = Duration.ofMillis(200);
+
+	private final Map<TopicPartition, Long> committed = new HashMap<>();
+
+	private long since;
 
 	// After a rollback of the Kafka transaction the whole batch is redelivered.
-	static void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer, MessageListenerContainer container) {
+	void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer, MessageListenerContainer container) {
 		if (container.getContainerProperties().getKafkaAwareTransactionManager() == null) {
-			ConsumerState.current().committed.putAll(next);
+			this.committed.putAll(next);
+			this.since = System.nanoTime();
 			send(next, consumer, container);
 		}
 	}
 
-	// Before the next poll, and before the consumer gives up its partitions, the
-	// container has committed the acknowledgments of this one, which may have lower
-	// offsets.
-	static void commitAgain(Consumer<?, ?> consumer, MessageListenerContainer container) {
-		Map<TopicPartition, Long> committed = ConsumerState.current().committed;
-		AckMode mode = container.getContainerProperties().getAckMode();
-		if (mode == AckMode.MANUAL || mode == AckMode.MANUAL_IMMEDIATE) {
-			send(committed, consumer, container);
+	// Commit again before a poll or, at last, before the consumer gives up its
+	// partitions. The container has committed what is due then.
+	void commitAgain(Consumer<?, ?> consumer, MessageListenerContainer container, boolean last) {
+		if (this.committed.isEmpty()) {
+			return;
 		}
-		committed.clear();
+		ContainerProperties properties = container.getContainerProperties();
+		switch (properties.getAckMode()) {
+			case MANUAL, MANUAL_IMMEDIATE -> send(this.committed, consumer, container);
+			case TIME, COUNT_TIME, COUNT -> {
+				boolean counts = properties.getAckMode() == AckMode.COUNT;
+				if (!last && (counts || !isOver(Duration.ofMillis(properties.getAckTime())))) {
+					return;
+				}
+				send(lowered(consumer, properties), consumer, container);
+			}
+			default -> {
+			}
+		}
+		this.committed.clear();
+	}
+
+	private boolean isOver(Duration time) {
+		return System.nanoTime() - this.since > time.plus(MARGIN).toNanos();
+	}
+
+	// Later records may have been committed meanwhile.
+	private Map<TopicPartition, Long> lowered(Consumer<?, ?> consumer, ContainerProperties properties) {
+		Map<TopicPartition, Long> lowered = new HashMap<>(this.committed);
+		try {
+			Map<TopicPartition, OffsetAndMetadata> found = consumer.committed(lowered.keySet(),
+					properties.getSyncCommitTimeout());
+			lowered.entrySet().removeIf((entry) -> {
+				OffsetAndMetadata current = found.get(entry.getKey());
+				return current == null || current.offset() >= entry.getValue();
+			});
+			return lowered;
+		}
+		catch (RuntimeException ex) {
+			logger.debug("The offsets of the processed records of a partial batch were not committed again: " + lowered,
+					ex);
+			return Map.of();
+		}
 	}
 
 	private static void send(Map<TopicPartition, Long> next, Consumer<?, ?> consumer,

@@ -59,10 +59,11 @@ record PollInterceptors(AbstractMessageListenerContainer<?, ?> container, Partit
 	}
 
 	private void beforePoll(Consumer<?, ?> consumer) {
-		ConsumerState.current().container = this.container;
-		PartialCommits.commitAgain(consumer, this.container);
+		ConsumerState state = ConsumerState.current();
+		state.container = this.container;
+		state.commits.commitAgain(consumer, this.container, false);
 		this.pauses.beforePoll(consumer);
-		ConsumerState.current().poll.begin(consumer, this.manager != null);
+		state.poll.begin(consumer, this.manager != null);
 	}
 
 	private void afterPoll(Consumer<?, ?> consumer) {
