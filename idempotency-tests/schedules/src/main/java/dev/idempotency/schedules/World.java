@@ -1,0 +1,209 @@
+package dev.idempotency.schedules;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.SplittableRandom;
+
+import dev.idempotency.IdempotencyKey;
+
+/**
+ * Everything that the threads of one schedule share: the store, the instances, the faults
+ * and the history. All chances come from one seed.
+ */
+final class World {
+
+	private static final int HUNDRED = 100;
+
+	// The longest backoff of a settlement is 30 seconds.
+	private static final Duration QUIET = Duration.ofSeconds(120);
+
+	private final List<String> violations = new ArrayList<>();
+
+	private final History history = new History(this::violation);
+
+	private final SharedStore store = new SharedStore();
+
+	private final List<Instance> instances = new ArrayList<>();
+
+	private final List<Thread> threads = new ArrayList<>();
+
+	private final Set<String> keys = new LinkedHashSet<>();
+
+	private final SplittableRandom random;
+
+	private final Faults faults;
+
+	private Duration lease = Duration.ofSeconds(10);
+
+	private Duration longestHandler = Duration.ofMillis(50);
+
+	private int failures;
+
+	private boolean ended;
+
+	World(long seed) {
+		this.random = new SplittableRandom(seed);
+		this.faults = new Faults(this.random.split());
+	}
+
+	// Return the faults of the store.
+	Faults faults() {
+		return this.faults;
+	}
+
+	// Return the history of this schedule.
+	History history() {
+		return this.history;
+	}
+
+	// Set the lease of all operations.
+	void setLease(Duration lease) {
+		this.lease = lease;
+	}
+
+	Duration lease() {
+		return this.lease;
+	}
+
+	// Set how long a handler may take.
+	void setLongestHandler(Duration longest) {
+		this.longestHandler = longest;
+	}
+
+	Duration longestHandler() {
+		return this.longestHandler;
+	}
+
+	// Set the number of handlers that fail.
+	void setFailures(int failures) {
+		this.failures = failures;
+	}
+
+	boolean nextFails() {
+		if (this.failures == 0 || !chance(20)) {
+			return false;
+		}
+		this.failures--;
+		return true;
+	}
+
+	// Start a process: an instance of the application with its own engine.
+	Instance instance() {
+		return new Instance(this, "p" + (this.instances.size() + 1));
+	}
+
+	void add(Instance instance) {
+		this.instances.add(instance);
+	}
+
+	SharedStore store() {
+		return this.store;
+	}
+
+	// Return the key of an operation, which is delivered once more at the end.
+	IdempotencyKey key(String value) {
+		this.keys.add(value);
+		return IdempotencyKey.of("s", value);
+	}
+
+	// Decide by the seed.
+	boolean chance(int percent) {
+		return this.random.nextInt(HUNDRED) < percent;
+	}
+
+	// Choose a number by the seed.
+	int choose(int bound) {
+		return this.random.nextInt(bound);
+	}
+
+	// Sleep for a time that the seed decides.
+	void pause(Duration longest) {
+		sleep(Duration.ofMillis(1 + this.random.nextLong(longest.toMillis())));
+	}
+
+	// Sleep in virtual time.
+	static void sleep(Duration time) {
+		try {
+			Thread.sleep(time.toMillis());
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+		}
+	}
+
+	// Start a thread.
+	void start(String name, Runnable task) {
+		Thread thread = new Thread(() -> {
+			try {
+				task.run();
+			}
+			catch (Throwable ex) {
+				if (!isTermination(ex)) {
+					violation("The thread " + name + " has ended with " + ex);
+					ex.printStackTrace();
+				}
+			}
+		}, name);
+		this.threads.add(thread);
+		thread.start();
+	}
+
+	// The scheduler ends the threads of a schedule with this exception.
+	private static boolean isTermination(Throwable error) {
+		return error.getClass().getName().startsWith("org.pastalab.fray.");
+	}
+
+	// Wait until all threads that were started have ended.
+	void join() {
+		for (Thread thread : List.copyOf(this.threads)) {
+			try {
+				thread.join();
+			}
+			catch (InterruptedException ex) {
+				Thread.currentThread().interrupt();
+			}
+		}
+	}
+
+	void violation(String text) {
+		if (!this.ended) {
+			this.violations.add(text);
+		}
+	}
+
+	List<String> violations() {
+		return this.violations;
+	}
+
+	// From now on the store is healthy, so everything must come to rest.
+	void finish() {
+		join();
+		this.faults.heal();
+		List<Instance> open = this.instances.stream().filter(Instance::isOpen).toList();
+		this.keys.forEach((key) -> open.forEach((instance) -> instance.deliverLast(key)));
+		for (Instance instance : open) {
+			awaitQuiet(instance);
+			instance.close();
+		}
+		if (!open.isEmpty()) {
+			this.history.checkEnd(this.store);
+		}
+		this.history.checkNamed(this.store, RecordedLog.lines());
+		this.ended = true;
+	}
+
+	private void awaitQuiet(Instance instance) {
+		List<String> remaining = instance.remaining();
+		for (int seconds = 0; seconds < QUIET.toSeconds() && !remaining.isEmpty(); seconds++) {
+			sleep(Duration.ofSeconds(1));
+			remaining = instance.remaining();
+		}
+		if (!remaining.isEmpty()) {
+			violation("The engine of " + instance.name() + " keeps claims at the end: " + remaining);
+		}
+	}
+
+}
