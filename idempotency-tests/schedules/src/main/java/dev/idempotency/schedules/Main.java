@@ -8,7 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -35,7 +34,7 @@ public final class Main {
 	// Until all classes are initialized, a seed does not repeat its schedule.
 	private static final int WARM_UP = 40;
 
-	private static final Duration HANGS = Duration.ofSeconds(60);
+	private static final Duration HANGS = Duration.ofSeconds(20);
 
 	private static final int SHOWN = 5;
 
@@ -61,8 +60,6 @@ public final class Main {
 			OUT.println("There is no scenario '" + only + "'. Choose one of " + SCENARIOS.keySet() + " or 'all'");
 			System.exit(2);
 		}
-		// The common pool has a thread for timeouts, which must not belong to a schedule.
-		new CompletableFuture<>().completeOnTimeout(null, 1, TimeUnit.DAYS);
 		watch();
 		boolean found = false;
 		for (Map.Entry<String, Scenario> scenario : SCENARIOS.entrySet()) {

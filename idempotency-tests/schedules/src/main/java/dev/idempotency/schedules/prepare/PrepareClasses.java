@@ -5,10 +5,10 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Enumeration;
 import java.util.List;
 import java.util.function.UnaryOperator;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -23,13 +23,6 @@ import org.objectweb.asm.ClassWriter;
  * themselves, and the jars of the libraries under test.
  */
 public final class PrepareClasses {
-
-	// The waits of these classes read the real clock, although the time of the
-	// scheduler is virtual. Periodic tasks would never run, and timeouts would end at
-	// once.
-	private static final Pattern WAITING = Pattern
-		.compile("(FutureTask|CompletableFuture|CompletableFuture\\$Signaller|ScheduledThreadPoolExecutor.*"
-				+ "|LinkedTransferQueue.*|AbstractQueuedSynchronizer.*|AbstractExecutorService|Exchanger)\\.class");
 
 	private PrepareClasses() {
 	}
@@ -50,16 +43,23 @@ public final class PrepareClasses {
 		}
 	}
 
+	// Waits with a timeout read the real clock, although the time of the scheduler is
+	// virtual. Periodic tasks would never run, and timeouts would end at once.
 	private static void patch(Path source, Path target) throws IOException {
 		List<Path> classes;
 		try (Stream<Path> files = Files.walk(source)) {
-			classes = files.filter((file) -> WAITING.matcher(file.getFileName().toString()).matches()).toList();
+			classes = files.filter((file) -> file.toString().endsWith(".class")).toList();
 		}
 		for (Path file : classes) {
 			byte[] before = Files.readAllBytes(file);
+			boolean parks = ScheduledPark.isNeeded(file.getFileName().toString());
+			byte[] after = change(before,
+					(writer) -> new VirtualTime(parks ? new ScheduledPark(writer) : writer));
 			Path patched = target.resolve(source.relativize(file));
 			Files.createDirectories(patched.getParent());
-			Files.write(patched, change(before, VirtualTime::new));
+			if (!Arrays.equals(change(before, UnaryOperator.identity()), after)) {
+				Files.write(patched, after);
+			}
 		}
 	}
 
