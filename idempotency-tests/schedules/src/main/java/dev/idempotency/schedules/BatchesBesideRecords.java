@@ -25,6 +25,7 @@ final class BatchesBesideRecords implements Scenario {
 			.some(20, 5, Fault.LOST_ANSWER, Fault.NO_EFFECT, Fault.DELAY, Fault.REFUSAL, Fault.CONTENTION,
 					Fault.LATE_ERROR);
 		world.setFailures(2);
+		world.history().allowMissingResults();
 		Instance first = world.instance().start();
 		Instance second = world.instance().start();
 		world.start("batch-1", () -> deliverAll(world, first, List.of("a", "b", "c")));

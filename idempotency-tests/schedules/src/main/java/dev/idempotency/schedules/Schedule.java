@@ -81,7 +81,7 @@ final class Schedule {
 			}
 			found[0] = context.getBugFound();
 			context.shutDown();
-		});
+		}, "scenario");
 		thread.start();
 		try {
 			thread.join();
@@ -116,11 +116,11 @@ final class Schedule {
 	private static Scheduler scheduler(SplittableRandom random) {
 		Randomness decisions = new ControlledRandom(new ArrayList<>(), new ArrayList<>(),
 				new Random(random.nextLong()));
-		return switch (random.nextInt(ALGORITHMS)) {
+		return new FairScheduler(switch (random.nextInt(ALGORITHMS)) {
 			case 0 -> new RandomScheduler(decisions);
 			case 1 -> new PCTScheduler(decisions, 2 + random.nextInt(8), LENGTHS[random.nextInt(LENGTHS.length)]);
 			default -> new POSScheduler(decisions);
-		};
+		});
 	}
 
 	/**

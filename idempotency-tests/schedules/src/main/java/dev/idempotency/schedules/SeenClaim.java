@@ -13,6 +13,10 @@ final class SeenClaim {
 
 	private final int fence;
 
+	// A handler runs on the thread that has claimed its key. After an eviction, two claims
+	// of a process may have the same fencing token.
+	private final Thread thread = Thread.currentThread();
+
 	private final int acquiredAt;
 
 	private boolean released;
@@ -27,7 +31,7 @@ final class SeenClaim {
 	}
 
 	boolean isOf(String owner, int number) {
-		return this.process.equals(owner) && this.fence == number;
+		return this.process.equals(owner) && this.fence == number && this.thread == Thread.currentThread();
 	}
 
 	boolean has(UUID other) {
