@@ -21,6 +21,8 @@ final class DeferredCompletions implements Scenario {
 	@Override
 	public void run(World world) {
 		world.faults().some(15, 4, Fault.LOST_ANSWER, Fault.NO_EFFECT, Fault.DELAY, Fault.REFUSAL, Fault.LATE_ERROR);
+		// The keys of an abandoned completion are free when their leases have expired.
+		world.setLease(Duration.ofSeconds(10));
 		Instance first = world.instance().start();
 		Instance second = world.instance().start();
 		ConcurrentLinkedQueue<Acknowledgment> waiting = new ConcurrentLinkedQueue<>();

@@ -230,7 +230,7 @@ final class Instance implements OperationObserver {
 		long start = System.nanoTime();
 		while (!deliverOnce(key,
 				() -> this.template.execute(operation, new TextCodec(), () -> handle(operation.key())))) {
-			if (System.nanoTime() - start > RECOVERY.plus(this.world.lease()).toNanos()) {
+			if (System.nanoTime() - start > RECOVERY.toNanos()) {
 				this.world.violation(key + " is blocked in " + this.name + ", although the store is healthy");
 				return;
 			}

@@ -36,7 +36,8 @@ final class World {
 
 	private final Faults faults;
 
-	private Duration lease = Duration.ofSeconds(10);
+	// Longer than a schedule waits for a key: a claim that is not released is noticed.
+	private Duration lease = Duration.ofMinutes(2);
 
 	private Duration longestHandler = Duration.ofMillis(50);
 
