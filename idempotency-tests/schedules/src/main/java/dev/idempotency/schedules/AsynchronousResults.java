@@ -3,6 +3,8 @@ package dev.idempotency.schedules;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
@@ -14,6 +16,8 @@ import dev.idempotency.template.IdempotentResult;
  * delivered once the store is healthy, and not before its completion is recorded.
  */
 final class AsynchronousResults implements Scenario {
+
+	private static final Duration LONGEST = Duration.ofMinutes(5);
 
 	@Override
 	public void run(World world) {
@@ -80,7 +84,7 @@ final class AsynchronousResults implements Scenario {
 
 	private static IdempotentResult<String> await(CompletableFuture<IdempotentResult<String>> future) {
 		try {
-			return future.get();
+			return future.get(LONGEST.toSeconds(), TimeUnit.SECONDS);
 		}
 		catch (ExecutionException ex) {
 			if (ex.getCause() instanceof RuntimeException cause) {
@@ -88,7 +92,7 @@ final class AsynchronousResults implements Scenario {
 			}
 			throw new IllegalStateException(ex);
 		}
-		catch (InterruptedException ex) {
+		catch (InterruptedException | TimeoutException ex) {
 			throw new IllegalStateException(ex);
 		}
 	}

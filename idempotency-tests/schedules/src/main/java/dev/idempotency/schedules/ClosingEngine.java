@@ -27,7 +27,7 @@ final class ClosingEngine implements Scenario {
 		world.start("asynchronous-a", () -> startOnce(world, instance, "a"));
 		world.start("asynchronous-b", () -> startOnce(world, instance, "b"));
 		world.start("transaction-c", () -> inTransaction(world, instance, "c"));
-		world.start("ahead-d", () -> claimAhead(instance));
+		world.start("ahead-d", () -> claimAhead(world, instance));
 		world.start("closer", () -> {
 			world.pause(Duration.ofMillis(300));
 			long start = System.nanoTime();
@@ -37,6 +37,10 @@ final class ClosingEngine implements Scenario {
 			}
 		});
 		world.join();
+		instance.remaining()
+			.stream()
+			.filter((remaining) -> remaining.startsWith("claimsAhead"))
+			.forEach((remaining) -> world.violation("After close(), " + remaining));
 	}
 
 	private static void startOnce(World world, Instance instance, String key) {
@@ -59,12 +63,15 @@ final class ClosingEngine implements Scenario {
 		}
 	}
 
-	private static void claimAhead(Instance instance) {
+	private static void claimAhead(World world, Instance instance) {
 		ClaimAhead ahead = instance.template().claimAhead(() -> instance.operation("e"));
 		ahead.begin();
 		instance.deliverOnce("d", ahead);
 		ahead.end();
-		ahead.release();
+		// A consumer that is stuck releases nothing.
+		if (world.chance(50)) {
+			ahead.release();
+		}
 	}
 
 }

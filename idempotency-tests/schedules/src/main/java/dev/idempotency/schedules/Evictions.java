@@ -15,26 +15,29 @@ final class Evictions implements Scenario {
 	@Override
 	public void run(World world) {
 		world.faults()
-			.some(30, 5, Fault.EVICTION, Fault.EVICTION, Fault.DELAY, Fault.LATE_ANSWER)
-			.only(Set.of(StoreCall.RENEW, StoreCall.COMPLETE, StoreCall.FAIL));
+			.some(40, 5, Fault.EVICTION, Fault.DELAY, Fault.DELAY, Fault.LATE_ANSWER)
+			.only(Set.of(StoreCall.RENEW, StoreCall.COMPLETE, StoreCall.FAIL))
+			.longestDelay(Duration.ofSeconds(2));
 		world.setLease(Duration.ofSeconds(3));
 		world.setLongestHandler(Duration.ofSeconds(3));
 		world.setFailures(1);
 		Instance first = world.instance().start();
 		Instance second = world.instance().start();
-		world.start("first", () -> first.deliver("a"));
-		world.start("same", () -> first.deliver("b"));
+		world.start("first", () -> deliverAndEvict(world, first, "a"));
+		world.start("same", () -> deliverAndEvict(world, first, "b"));
 		world.start("second", () -> {
 			world.pause(Duration.ofSeconds(2));
 			second.deliver("a");
 		});
-		world.start("administrator", () -> {
-			for (int i = 0; i < 4; i++) {
-				world.pause(Duration.ofSeconds(1));
-				first.template().admin().evict(world.key(world.chance(50) ? "a" : "b"), false, "administrator");
-			}
-		});
 		world.join();
+	}
+
+	private static void deliverAndEvict(World world, Instance instance, String key) {
+		instance.deliver(key);
+		if (world.chance(50)) {
+			world.pause(Duration.ofMillis(300));
+		}
+		instance.evict(key);
 	}
 
 }

@@ -29,8 +29,7 @@ final class FairScheduler extends Scheduler {
 	}
 
 	@Override
-	public ThreadContext scheduleNextOperation(List<ThreadContext> threads,
-			Collection<ThreadContext> allThreads) {
+	public ThreadContext scheduleNextOperation(List<ThreadContext> threads, Collection<ThreadContext> allThreads) {
 		this.step++;
 		this.waitingSince.keySet().retainAll(threads);
 		ThreadContext next = null;

@@ -29,6 +29,8 @@ final class Faults {
 
 	private boolean outage;
 
+	private long lastAt = System.nanoTime();
+
 	Faults(SplittableRandom random) {
 		this.random = random;
 	}
@@ -57,6 +59,11 @@ final class Faults {
 	// their effect.
 	void setOutage(boolean outage) {
 		this.outage = outage;
+		this.lastAt = System.nanoTime();
+	}
+
+	Duration sinceLast() {
+		return Duration.ofNanos(System.nanoTime() - this.lastAt);
 	}
 
 	void heal() {
@@ -72,6 +79,7 @@ final class Faults {
 			return Fault.NONE;
 		}
 		this.remaining--;
+		this.lastAt = System.nanoTime();
 		return this.kinds[this.random.nextInt(this.kinds.length)];
 	}
 

@@ -28,15 +28,16 @@ final class HalfOpenCircuit implements Scenario {
 					.minimumNumberOfCalls(2)
 					.failureRateThreshold(50)
 					.waitDurationInOpenState(Duration.ofSeconds(2))
-					.permittedNumberOfCallsInHalfOpenState(1 + world.choose(2))
+					.permittedNumberOfCallsInHalfOpenState(1 + world.choose(3))
 					.build());
 		world.faults()
-			.some(30, 8, Fault.LOST_ANSWER, Fault.NO_EFFECT, Fault.DELAY, Fault.REFUSAL, Fault.CONTENTION,
+			.some(40, 10, Fault.DELAY, Fault.LATE_ANSWER, Fault.NO_EFFECT, Fault.REFUSAL, Fault.CONTENTION,
 					Fault.LATE_ERROR)
 			.longestDelay(Duration.ofSeconds(3));
 		world.setFailures(1);
 		Instance instance = world.instance().circuit(new Resilience4jStoreCircuit(breaker)).start();
-		world.start("a", () -> instance.deliver("a"));
+		world.start("a1", () -> instance.deliver("a"));
+		world.start("a2", () -> instance.deliver("a"));
 		world.start("b", () -> instance.deliver("b"));
 		world.start("ahead", () -> {
 			ClaimAhead ahead = instance.template().claimAhead(() -> instance.operation("d"));

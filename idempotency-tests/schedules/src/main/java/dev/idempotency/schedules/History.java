@@ -113,6 +113,12 @@ final class History {
 		if (seen == null) {
 			return;
 		}
+		if (call == StoreCall.COMPLETE && seen.isAnswered()) {
+			violation(claim.key(), "is completed again, although the store has answered");
+		}
+		if (call == StoreCall.RELEASE) {
+			seen.setRestored(false);
+		}
 		boolean excused = key.excused > seen.acquiredAt();
 		boolean running = key.executions.stream().anyMatch((run) -> run.claim() == seen && run.isRunning());
 		if (running && !excused) {
@@ -126,6 +132,21 @@ final class History {
 		}
 		else {
 			seen.release();
+		}
+	}
+
+	void completionAnswered(ClaimRequest claim, Settlement settlement) {
+		SeenClaim seen = claim(of(claim.key()), claim);
+		if (seen != null && settlement == Settlement.SETTLED) {
+			seen.answer();
+		}
+	}
+
+	void restored(ClaimRequest claim, Settlement settlement, IdempotencyRecord before) {
+		next("the claim of " + claim.key().value() + " is restored: " + settlement);
+		SeenClaim seen = claim(of(claim.key()), claim);
+		if (seen != null && before == null && seen.isAnswered()) {
+			seen.setRestored(true);
 		}
 	}
 
@@ -238,6 +259,9 @@ final class History {
 			boolean completed = record != null && record.state() == State.COMPLETED;
 			if (key.acknowledged != 0 && !completed && key.forgotten < key.acknowledged) {
 				violation(id, "was acknowledged, but is not completed at the end: " + record);
+			}
+			if (key.claims.stream().anyMatch(SeenClaim::isRestored)) {
+				violation(id, "was restored after it had ended, and not released");
 			}
 			if (record != null && record.state() == State.IN_PROGRESS) {
 				violation(id, "is in progress at the end, although no handler runs");

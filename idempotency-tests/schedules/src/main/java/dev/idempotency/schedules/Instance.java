@@ -29,7 +29,11 @@ import dev.idempotency.template.TransactionBoundary;
  */
 final class Instance implements OperationObserver {
 
-	private static final int REDELIVERIES = 300;
+	private static final int REDELIVERIES = 120;
+
+	// A pending settlement of another instance is retried after 30 seconds at the latest. A
+	// permission that is missing would be replaced after a minute.
+	private static final Duration LONGEST_BLOCK = Duration.ofSeconds(50);
 
 	// A healthy store is used again after the wait of the circuit breaker and a slow
 	// call.
@@ -84,6 +88,10 @@ final class Instance implements OperationObserver {
 	// Return the engine.
 	IdempotencyTemplate template() {
 		return this.template;
+	}
+
+	boolean hasNoCircuit() {
+		return this.circuit == StoreCircuit.ALWAYS_CLOSED;
 	}
 
 	boolean isOpen() {
@@ -192,13 +200,18 @@ final class Instance implements OperationObserver {
 
 	// Repeat a delivery until it ends with a result.
 	void redeliver(String key, Supplier<IdempotentResult<String>> delivery) {
+		long start = System.nanoTime();
 		for (int i = 0; i < REDELIVERIES; i++) {
 			if (deliverOnce(key, delivery)) {
 				return;
 			}
+			if (Duration.ofNanos(System.nanoTime() - start).compareTo(LONGEST_BLOCK) > 0
+					&& this.world.faults().sinceLast().compareTo(LONGEST_BLOCK) > 0) {
+				break;
+			}
 			this.world.pause(LONGEST_PAUSE);
 		}
-		this.world.violation(key + " is still blocked after " + REDELIVERIES + " deliveries");
+		this.world.violation(key + " is still blocked in " + this.name + ", although the store is healthy");
 	}
 
 	private boolean deliverOnce(String key, Supplier<IdempotentResult<String>> delivery) {

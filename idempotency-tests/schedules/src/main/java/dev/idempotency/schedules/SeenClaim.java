@@ -13,8 +13,8 @@ final class SeenClaim {
 
 	private final int fence;
 
-	// A handler runs on the thread that has claimed its key. After an eviction, two claims
-	// of a process may have the same fencing token.
+	// A handler runs on the thread that has claimed its key. The fencing token alone may
+	// belong to two claims of a process, because an evicted key begins again.
 	private final Thread thread = Thread.currentThread();
 
 	private final int acquiredAt;
@@ -22,6 +22,10 @@ final class SeenClaim {
 	private boolean released;
 
 	private boolean completed;
+
+	private boolean answered;
+
+	private boolean restored;
 
 	SeenClaim(String process, UUID token, int fence, int acquiredAt) {
 		this.process = process;
@@ -56,6 +60,24 @@ final class SeenClaim {
 
 	void complete() {
 		this.completed = true;
+	}
+
+	// Whether the owner knows that the claim is completed.
+	boolean isAnswered() {
+		return this.answered;
+	}
+
+	void answer() {
+		this.answered = true;
+	}
+
+	// Whether the claim was restored after its end.
+	boolean isRestored() {
+		return this.restored;
+	}
+
+	void setRestored(boolean restored) {
+		this.restored = restored;
 	}
 
 }

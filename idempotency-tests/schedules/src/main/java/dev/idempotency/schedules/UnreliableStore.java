@@ -67,7 +67,12 @@ final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public List<Settlement> completeAll(List<Completion> completions) {
-		return callEach(StoreCall.COMPLETE, completions, (completion) -> completion.claim().key(), this::completeNow);
+		List<Settlement> settlements = callEach(StoreCall.COMPLETE, completions,
+				(completion) -> completion.claim().key(), this::completeNow);
+		for (int i = 0; i < settlements.size(); i++) {
+			this.history.completionAnswered(completions.get(i).claim(), settlements.get(i));
+		}
+		return settlements;
 	}
 
 	private List<Settlement> completeNow(List<Completion> completions) {
@@ -102,7 +107,12 @@ final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public Settlement restore(ClaimRequest claim, Claim.Acquired acquired) {
-		return call(StoreCall.RENEW, List.of(claim.key()), () -> this.shared.store().restore(claim, acquired));
+		return call(StoreCall.RENEW, List.of(claim.key()), () -> {
+			IdempotencyRecord before = this.shared.find(claim.key());
+			Settlement settlement = this.shared.store().restore(claim, acquired);
+			this.history.restored(claim, settlement, before);
+			return settlement;
+		});
 	}
 
 	@Override
@@ -112,11 +122,13 @@ final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
-		return call(StoreCall.COMPLETE, List.of(completion.claim().key(), next.key()), () -> {
+		CompletionAndClaim answer = call(StoreCall.COMPLETE, List.of(completion.claim().key(), next.key()), () -> {
 			Settlement settlement = completeNow(List.of(completion)).get(0);
 			return new CompletionAndClaim(settlement,
 					(settlement == Settlement.SETTLED) ? claimNow(List.of(next)).get(0) : null);
 		});
+		this.history.completionAnswered(completion.claim(), answer.settlement());
+		return answer;
 	}
 
 	@Override

@@ -37,7 +37,7 @@ final class World {
 	private final Faults faults;
 
 	// Longer than a schedule waits for a key: a claim that is not released is noticed.
-	private Duration lease = Duration.ofMinutes(2);
+	private Duration lease = Duration.ofMinutes(10);
 
 	private Duration longestHandler = Duration.ofMillis(50);
 
@@ -184,6 +184,8 @@ final class World {
 		join();
 		this.faults.heal();
 		List<Instance> open = this.instances.stream().filter(Instance::isOpen).toList();
+		// A wait would hide a permission that is missing.
+		open.stream().filter(Instance::hasNoCircuit).forEach(this::awaitQuiet);
 		this.keys.forEach((key) -> open.forEach((instance) -> instance.deliverLast(key)));
 		for (Instance instance : open) {
 			awaitQuiet(instance);

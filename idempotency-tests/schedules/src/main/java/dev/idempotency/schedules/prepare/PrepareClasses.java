@@ -53,9 +53,9 @@ public final class PrepareClasses {
 		for (Path file : classes) {
 			byte[] before = Files.readAllBytes(file);
 			String name = file.getFileName().toString();
-			byte[] after = change(before, (writer) -> new VirtualTime(ScheduledPark.isNeeded(name)
-					? new ScheduledPark(writer)
-					: WithoutRegistry.isNeeded(name) ? new WithoutRegistry(writer) : writer));
+			byte[] after = change(before,
+					(writer) -> new VirtualTime(ScheduledPark.isNeeded(name) ? new ScheduledPark(writer)
+							: WithoutRegistry.isNeeded(name) ? new WithoutRegistry(writer) : writer));
 			Path patched = target.resolve(source.relativize(file));
 			Files.createDirectories(patched.getParent());
 			if (!Arrays.equals(change(before, UnaryOperator.identity()), after)) {

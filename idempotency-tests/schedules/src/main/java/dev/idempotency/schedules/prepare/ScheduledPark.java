@@ -6,8 +6,8 @@ import org.objectweb.asm.Opcodes;
 
 /**
  * Lets the scheduler decide how long the threads of a fork-join pool are parked, among
- * them the one that ends the timeouts of futures. They park by a method that the scheduler
- * does not know.
+ * them the one that ends the timeouts of futures. They park by a method that the
+ * scheduler does not know.
  */
 final class ScheduledPark extends ClassVisitor {
 
@@ -26,8 +26,7 @@ final class ScheduledPark extends ClassVisitor {
 			String[] exceptions) {
 		return new MethodVisitor(Opcodes.ASM9, super.visitMethod(access, name, descriptor, signature, exceptions)) {
 
-			// The object of the replaced method is left on the stack, and dropped after the
-			// call.
+			// The replaced method has an object, which is dropped.
 			@Override
 			public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
 				if (owner.equals(UNSAFE) && name.equals("park")) {

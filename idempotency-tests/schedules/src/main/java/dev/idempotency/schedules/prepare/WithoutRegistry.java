@@ -24,8 +24,7 @@ final class WithoutRegistry extends ClassVisitor {
 			String[] exceptions) {
 		return new MethodVisitor(Opcodes.ASM9, super.visitMethod(access, name, descriptor, signature, exceptions)) {
 
-			// The set and the element are dropped, and the answer is that nothing has
-			// changed.
+			// Drops the set and the element. Nothing has changed then.
 			@Override
 			public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
 				if (owner.equals("java/util/Set") && (name.equals("add") || name.equals("remove"))) {
