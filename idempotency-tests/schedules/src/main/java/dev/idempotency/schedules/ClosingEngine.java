@@ -31,7 +31,9 @@ final class ClosingEngine implements Scenario {
 		world.start("closer", () -> {
 			world.pause(Duration.ofMillis(300));
 			long start = System.nanoTime();
+			world.history().note("close() begins");
 			instance.close();
+			world.history().note("close() has returned");
 			if (System.nanoTime() - start > LONGEST.toNanos()) {
 				world.violation("close() took " + Duration.ofNanos(System.nanoTime() - start));
 			}

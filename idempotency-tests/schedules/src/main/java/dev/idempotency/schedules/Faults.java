@@ -35,7 +35,6 @@ final class Faults {
 		this.random = random;
 	}
 
-	// Set the faults of a scenario.
 	Faults some(int percent, int limit, Fault... kinds) {
 		this.percent = percent;
 		this.remaining = limit;
@@ -43,13 +42,11 @@ final class Faults {
 		return this;
 	}
 
-	// Limit the faults to some calls.
 	Faults only(Set<StoreCall> calls) {
 		this.calls = EnumSet.copyOf(calls);
 		return this;
 	}
 
-	// Set the longest delay of a call.
 	Faults longestDelay(Duration longest) {
 		this.longest = longest;
 		return this;

@@ -35,7 +35,6 @@ final class History {
 		this.violations = violations;
 	}
 
-	// Return the number of the last event.
 	int now() {
 		return this.now;
 	}
@@ -196,7 +195,6 @@ final class History {
 		execution.end(effective);
 	}
 
-	// Note that the transaction of an execution is rolled back.
 	void undone(IdempotencyKey id) {
 		next("the effect of " + id.value() + " is undone");
 		List<Execution> executions = of(id).executions;
@@ -245,7 +243,6 @@ final class History {
 		next(event);
 	}
 
-	// Note that an administrator has received the answer to an eviction.
 	void evictionAnswered(IdempotencyKey id) {
 		KeyHistory key = of(id);
 		key.evictionAnswered = next("the eviction of " + id.value() + " is answered");

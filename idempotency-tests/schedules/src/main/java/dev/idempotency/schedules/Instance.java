@@ -31,12 +31,11 @@ final class Instance implements OperationObserver {
 
 	private static final int REDELIVERIES = 120;
 
-	// A pending settlement of another instance is retried after 30 seconds at the latest. A
-	// permission that is missing would be replaced after a minute.
+	// Another instance retries a pending settlement after 30 seconds at the latest, and a
+	// missing permission is replaced after a minute.
 	private static final Duration LONGEST_BLOCK = Duration.ofSeconds(50);
 
-	// A healthy store is used again after the wait of the circuit breaker and a slow
-	// call.
+	// Longer than the wait of the circuit breaker and a slow call.
 	private static final Duration RECOVERY = Duration.ofSeconds(30);
 
 	private static final Duration LONGEST_PAUSE = Duration.ofSeconds(2);
@@ -58,19 +57,16 @@ final class Instance implements OperationObserver {
 		this.name = name;
 	}
 
-	// Set the circuit breaker.
 	Instance circuit(StoreCircuit circuit) {
 		this.circuit = circuit;
 		return this;
 	}
 
-	// Use a cache of completed keys.
 	Instance cached() {
 		this.cache = new SimpleCache();
 		return this;
 	}
 
-	// Start the engine.
 	Instance start() {
 		UnreliableStore store = new UnreliableStore(this.world.store(), this.world.history(), this.world.faults(),
 				this.name);
@@ -85,7 +81,6 @@ final class Instance implements OperationObserver {
 		return this.name;
 	}
 
-	// Return the engine.
 	IdempotencyTemplate template() {
 		return this.template;
 	}
@@ -98,7 +93,6 @@ final class Instance implements OperationObserver {
 		return this.open;
 	}
 
-	// Close the engine.
 	void close() {
 		this.open = false;
 		this.template.close();
@@ -115,18 +109,15 @@ final class Instance implements OperationObserver {
 		}
 	}
 
-	// Describe an operation.
 	IdempotentOperation operation(String key) {
 		return new IdempotentOperation(this.world.key(key), "listener", "record " + key, Mode.LEASED, null,
 				this.world.lease(), Duration.ofDays(1), null, null);
 	}
 
-	// Run the handler of an operation on this thread.
 	String handle(IdempotencyKey key) {
 		return handle(key, IdempotentExecution.current().fence());
 	}
 
-	// Run the handler of an operation on this thread.
 	String handle(IdempotencyKey key, int fence) {
 		Execution execution = begin(key, fence);
 		if (this.world.chance(50)) {
@@ -164,12 +155,10 @@ final class Instance implements OperationObserver {
 		return result;
 	}
 
-	// Deliver a record until it is processed or skipped.
 	void deliver(String key) {
 		deliver(key, null);
 	}
 
-	// Deliver a record until it is processed or skipped.
 	void deliver(String key, ClaimAhead ahead) {
 		IdempotentOperation operation = operation(key);
 		redeliver(key, () -> this.template.execute(operation, new TextCodec(), TransactionBoundary.DEFAULT, ahead,
@@ -198,7 +187,6 @@ final class Instance implements OperationObserver {
 			.forEach(this.world.history()::evictionAnswered);
 	}
 
-	// Repeat a delivery until it ends with a result.
 	void redeliver(String key, Supplier<IdempotentResult<String>> delivery) {
 		long start = System.nanoTime();
 		for (int i = 0; i < REDELIVERIES; i++) {
@@ -226,7 +214,6 @@ final class Instance implements OperationObserver {
 		}
 	}
 
-	// Check the result of a delivery.
 	void acknowledged(String key, int begin, IdempotentResult<String> result) {
 		IdempotencyKey id = this.world.key(key);
 		if (result.duplicate()) {

@@ -36,7 +36,7 @@ public final class Main {
 
 	private static final Duration HANGS = Duration.ofSeconds(20);
 
-	private static final int SHOWN = 5;
+	private static final int SHOWN = 10;
 
 	private static final PrintStream OUT = System.out;
 

@@ -50,17 +50,14 @@ final class World {
 		this.faults = new Faults(this.random.split());
 	}
 
-	// Return the faults of the store.
 	Faults faults() {
 		return this.faults;
 	}
 
-	// Return the history of this schedule.
 	History history() {
 		return this.history;
 	}
 
-	// Set the lease of all operations.
 	void setLease(Duration lease) {
 		this.lease = lease;
 	}
@@ -69,7 +66,6 @@ final class World {
 		return this.lease;
 	}
 
-	// Set how long a handler may take.
 	void setLongestHandler(Duration longest) {
 		this.longestHandler = longest;
 	}
@@ -78,7 +74,6 @@ final class World {
 		return this.longestHandler;
 	}
 
-	// Set the number of handlers that fail.
 	void setFailures(int failures) {
 		this.failures = failures;
 	}
@@ -91,7 +86,6 @@ final class World {
 		return true;
 	}
 
-	// Start a process: an instance of the application with its own engine.
 	Instance instance() {
 		return new Instance(this, "p" + (this.instances.size() + 1));
 	}
@@ -110,12 +104,10 @@ final class World {
 		return IdempotencyKey.of("s", value);
 	}
 
-	// Decide by the seed.
 	boolean chance(int percent) {
 		return this.random.nextInt(HUNDRED) < percent;
 	}
 
-	// Choose a number by the seed.
 	int choose(int bound) {
 		return this.random.nextInt(bound);
 	}
@@ -135,7 +127,6 @@ final class World {
 		}
 	}
 
-	// Start a thread.
 	void start(String name, Runnable task) {
 		Thread thread = new Thread(() -> {
 			try {
@@ -157,7 +148,6 @@ final class World {
 		return error.getClass().getName().startsWith("org.pastalab.fray.");
 	}
 
-	// Wait until all threads that were started have ended.
 	void join() {
 		for (Thread thread : List.copyOf(this.threads)) {
 			try {
