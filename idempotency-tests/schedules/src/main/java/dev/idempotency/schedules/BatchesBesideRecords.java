@@ -40,14 +40,17 @@ final class BatchesBesideRecords implements Scenario {
 
 	private static void deliverAll(World world, Instance instance, List<String> records) {
 		Set<String> waiting = new LinkedHashSet<>(records);
-		for (int i = 0; i < 100 && !waiting.isEmpty(); i++) {
+		long start = System.nanoTime();
+		while (true) {
 			deliver(world, instance, waiting);
-			if (!waiting.isEmpty()) {
-				world.pause(Duration.ofSeconds(2));
+			if (waiting.isEmpty()) {
+				return;
 			}
-		}
-		if (!waiting.isEmpty()) {
-			world.violation("The records " + waiting + " of a batch are still blocked");
+			if (world.isStuck(start)) {
+				world.violation("The records " + waiting + " of a batch are still blocked");
+				return;
+			}
+			world.pause(Duration.ofSeconds(2));
 		}
 	}
 
@@ -57,7 +60,8 @@ final class BatchesBesideRecords implements Scenario {
 		List<BatchItem> items = keys.stream()
 			.map((key) -> new BatchItem(instance.operation(key), "partition of " + key))
 			.toList();
-		BatchResult<String> batch = instance.template().executeAll(items, new TextCodec(), new Handler(instance, keys));
+		BatchResult<String> batch = world
+			.deliver(() -> instance.template().executeAll(items, new TextCodec(), new Handler(instance, keys)));
 		for (int i = 0; i < keys.size(); i++) {
 			IdempotentResult<String> result = batch.results().get(i);
 			if (result != null) {

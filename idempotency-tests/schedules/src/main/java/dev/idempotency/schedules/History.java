@@ -220,13 +220,13 @@ final class History {
 		}
 	}
 
-	void duplicate(IdempotencyKey id, int begin, String result) {
+	void duplicate(String process, IdempotencyKey id, int begin, String result) {
 		KeyHistory key = of(id);
 		key.acknowledged = next(id.value() + " is a duplicate with the result " + result);
 		if (key.completed == 0) {
 			violation(id, "is a duplicate, but was never completed");
 		}
-		if (key.evictionAnswered != 0 && key.evictionAnswered < begin && key.completed < key.evicted) {
+		if (process.equals(key.evictedBy) && key.evictionAnswered < begin && key.completed < key.evicted) {
 			violation(id, "is a duplicate, although it was evicted before");
 		}
 		boolean known = key.executions.stream().anyMatch((execution) -> execution.result().equals(result));
@@ -243,8 +243,9 @@ final class History {
 		next(event);
 	}
 
-	void evictionAnswered(IdempotencyKey id) {
+	void evictionAnswered(String process, IdempotencyKey id) {
 		KeyHistory key = of(id);
+		key.evictedBy = process;
 		key.evictionAnswered = next("the eviction of " + id.value() + " is answered");
 		key.evicted = key.forgotten;
 	}

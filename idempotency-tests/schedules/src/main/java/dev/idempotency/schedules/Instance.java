@@ -29,12 +29,6 @@ import dev.idempotency.template.TransactionBoundary;
  */
 final class Instance implements OperationObserver {
 
-	private static final int REDELIVERIES = 120;
-
-	// Another instance retries a pending settlement after 30 seconds at the latest, and a
-	// missing permission is replaced after a minute.
-	private static final Duration LONGEST_BLOCK = Duration.ofSeconds(50);
-
 	// Longer than the wait of the circuit breaker and a slow call.
 	private static final Duration RECOVERY = Duration.ofSeconds(30);
 
@@ -174,7 +168,7 @@ final class Instance implements OperationObserver {
 	void evict(String key) {
 		IdempotencyKey id = this.world.key(key);
 		if (this.template.admin().evict(id, false, "administrator") == Change.DONE) {
-			this.world.history().evictionAnswered(id);
+			this.world.history().evictionAnswered(this.name, id);
 		}
 	}
 
@@ -184,28 +178,24 @@ final class Instance implements OperationObserver {
 		this.template.admin().evictAll(selection, false, 100, null, "administrator");
 		ids.stream()
 			.filter((id) -> this.world.history().isForgottenSince(id, begin))
-			.forEach(this.world.history()::evictionAnswered);
+			.forEach((id) -> this.world.history().evictionAnswered(this.name, id));
 	}
 
 	void redeliver(String key, Supplier<IdempotentResult<String>> delivery) {
 		long start = System.nanoTime();
-		for (int i = 0; i < REDELIVERIES; i++) {
-			if (deliverOnce(key, delivery)) {
+		while (!deliverOnce(key, delivery)) {
+			if (this.world.isStuck(start)) {
+				this.world.violation(key + " is still blocked in " + this.name + ", although the store is healthy");
 				return;
-			}
-			if (Duration.ofNanos(System.nanoTime() - start).compareTo(LONGEST_BLOCK) > 0
-					&& this.world.faults().sinceLast().compareTo(LONGEST_BLOCK) > 0) {
-				break;
 			}
 			this.world.pause(LONGEST_PAUSE);
 		}
-		this.world.violation(key + " is still blocked in " + this.name + ", although the store is healthy");
 	}
 
 	private boolean deliverOnce(String key, Supplier<IdempotentResult<String>> delivery) {
 		int begin = this.world.history().now();
 		try {
-			IdempotentResult<String> result = delivery.get();
+			IdempotentResult<String> result = this.world.deliver(delivery);
 			acknowledged(key, begin, result);
 			return true;
 		}
@@ -217,7 +207,7 @@ final class Instance implements OperationObserver {
 	void acknowledged(String key, int begin, IdempotentResult<String> result) {
 		IdempotencyKey id = this.world.key(key);
 		if (result.duplicate()) {
-			this.world.history().duplicate(id, begin, result.result());
+			this.world.history().duplicate(this.name, id, begin, result.result());
 		}
 		else {
 			this.world.history().processed(id, begin);

@@ -30,6 +30,9 @@ final class KeyHistory {
 
 	int evictionAnswered;
 
+	// Other instances may use what they have read before for a short time.
+	String evictedBy;
+
 	// The last delivery that was acknowledged.
 	int acknowledged;
 

@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Supplier;
 
 import dev.idempotency.IdempotencyKey;
 
@@ -16,6 +17,10 @@ import dev.idempotency.IdempotencyKey;
 final class World {
 
 	private static final int HUNDRED = 100;
+
+	// Another instance retries a pending settlement after 30 seconds at the latest, and a
+	// missing permission is replaced after a minute.
+	private static final Duration LONGEST_BLOCK = Duration.ofSeconds(50);
 
 	// The longest backoff of a settlement is 30 seconds.
 	private static final Duration QUIET = Duration.ofSeconds(120);
@@ -42,6 +47,9 @@ final class World {
 	private Duration longestHandler = Duration.ofMillis(50);
 
 	private int failures;
+
+	// The number of deliveries that have not returned.
+	private int deliveries;
 
 	private boolean ended;
 
@@ -110,6 +118,24 @@ final class World {
 
 	int choose(int bound) {
 		return this.random.nextInt(bound);
+	}
+
+	<T> T deliver(Supplier<T> delivery) {
+		this.deliveries++;
+		try {
+			return delivery.get();
+		}
+		finally {
+			this.deliveries--;
+		}
+	}
+
+	// Whether a record is blocked for so long that nothing explains it: neither a fault
+	// nor
+	// another delivery, whose thread the scheduler may not have run.
+	boolean isStuck(long startNanos) {
+		return this.deliveries == 0 && System.nanoTime() - startNanos > LONGEST_BLOCK.toNanos()
+				&& this.faults.sinceLast().compareTo(LONGEST_BLOCK) > 0;
 	}
 
 	// Sleep for a time that the seed decides.
