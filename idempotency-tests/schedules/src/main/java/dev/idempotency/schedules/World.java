@@ -130,9 +130,8 @@ final class World {
 		}
 	}
 
-	// Whether a record is blocked for so long that nothing explains it: neither a fault
-	// nor
-	// another delivery, whose thread the scheduler may not have run.
+	// Whether neither a fault nor another delivery explains that a record is blocked. The
+	// scheduler may not have run the thread of another delivery for a long time.
 	boolean isStuck(long startNanos) {
 		return this.deliveries == 0 && System.nanoTime() - startNanos > LONGEST_BLOCK.toNanos()
 				&& this.faults.sinceLast().compareTo(LONGEST_BLOCK) > 0;
