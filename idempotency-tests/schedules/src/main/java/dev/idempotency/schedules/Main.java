@@ -58,7 +58,7 @@ public final class Main {
 		Long seed = (args.length > 2) ? Long.valueOf(args[2]) : null;
 		if (!only.equals("all") && !SCENARIOS.containsKey(only)) {
 			OUT.println("There is no scenario '" + only + "'. Choose one of " + SCENARIOS.keySet() + " or 'all'");
-			System.exit(2);
+			exit(2);
 		}
 		watch();
 		boolean found = false;
@@ -71,7 +71,13 @@ public final class Main {
 				found |= (seed != null) ? repeat(schedule, seed) : explore(scenario.getKey(), schedule, seconds);
 			}
 		}
-		System.exit(found ? 1 : 0);
+		exit(found ? 1 : 0);
+	}
+
+	// The agent of the scheduler drops the status of System.exit().
+	private static void exit(int status) {
+		OUT.flush();
+		Runtime.getRuntime().halt(status);
 	}
 
 	private static Schedule.Outcome run(Schedule schedule, long seed) {
@@ -132,7 +138,7 @@ public final class Main {
 							OUT.println("    " + element);
 						}
 					});
-					java.lang.Runtime.getRuntime().halt(3);
+					exit(3);
 				}
 			}
 		}, "watch");
