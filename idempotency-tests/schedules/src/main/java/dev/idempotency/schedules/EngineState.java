@@ -1,0 +1,52 @@
+package dev.idempotency.schedules;
+
+import java.lang.reflect.Field;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+
+import dev.idempotency.template.IdempotencyTemplate;
+
+/**
+ * What an engine still keeps of its claims. The fields are private, so they are read by
+ * reflection.
+ */
+final class EngineState {
+
+	private static final List<String> MAPS = List.of("leases.running", "engine.claims.latest", "settlements.pending",
+			"settlements.queued", "claimsAhead.unused", "asynchronous.running");
+
+	private EngineState() {
+	}
+
+	static List<String> remaining(IdempotencyTemplate template) {
+		return UnreliableStore.withoutScheduling(() -> {
+			List<String> remaining = new ArrayList<>();
+			for (String path : MAPS) {
+				Collection<?> values = ((Map<?, ?>) read(template, path)).values();
+				if (!values.isEmpty()) {
+					remaining.add(path + " has " + values.size() + " elements");
+				}
+			}
+			return remaining;
+		});
+	}
+
+	private static Object read(Object root, String path) {
+		Object object = root;
+		try {
+			for (String name : path.split("\\.")) {
+				Field field = object.getClass().getDeclaredField(name);
+				field.setAccessible(true);
+				object = field.get(object);
+			}
+		}
+		catch (ReflectiveOperationException ex) {
+			throw new IllegalStateException("The engine has no field " + path + ". Correct the paths in EngineState",
+					ex);
+		}
+		return object;
+	}
+
+}

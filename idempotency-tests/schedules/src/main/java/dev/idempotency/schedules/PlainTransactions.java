@@ -1,0 +1,31 @@
+package dev.idempotency.schedules;
+
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+
+/**
+ * Transactions without a resource, of which only the callbacks matter.
+ */
+final class PlainTransactions extends AbstractPlatformTransactionManager {
+
+	private static final long serialVersionUID = 1L;
+
+	@Override
+	protected Object doGetTransaction() {
+		return new Object();
+	}
+
+	@Override
+	protected void doBegin(Object transaction, TransactionDefinition definition) {
+	}
+
+	@Override
+	protected void doCommit(DefaultTransactionStatus status) {
+	}
+
+	@Override
+	protected void doRollback(DefaultTransactionStatus status) {
+	}
+
+}

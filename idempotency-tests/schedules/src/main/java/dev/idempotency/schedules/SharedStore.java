@@ -1,0 +1,35 @@
+package dev.idempotency.schedules;
+
+import java.time.Instant;
+
+import dev.idempotency.IdempotencyKey;
+import dev.idempotency.memory.InMemoryIdempotencyStore;
+import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyStore;
+
+/**
+ * The store that all processes of a schedule share.
+ */
+final class SharedStore {
+
+	private final IdempotencyStore store = new InMemoryIdempotencyStore(this::now);
+
+	private Instant now = Instant.EPOCH;
+
+	IdempotencyStore store() {
+		return this.store;
+	}
+
+	Instant now() {
+		return this.now;
+	}
+
+	void setNow(Instant now) {
+		this.now = now;
+	}
+
+	IdempotencyRecord find(IdempotencyKey key) {
+		return UnreliableStore.withoutScheduling(() -> this.store.find(key).orElse(null));
+	}
+
+}
