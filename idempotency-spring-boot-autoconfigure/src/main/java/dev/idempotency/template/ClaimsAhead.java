@@ -77,6 +77,9 @@ final class ClaimsAhead implements AutoCloseable {
 		Claimed claimed = new Claimed(next, request, answer, since);
 		if (answer instanceof Claim.Acquired) {
 			this.unused.put(request.token(), claimed);
+			if (this.closed) {
+				release(claimed);
+			}
 			return claimed;
 		}
 		if (answer instanceof Claim.Completed completed) {

@@ -259,33 +259,35 @@ final class LeasedProtocol {
 				releaseUncertain(items);
 				return;
 			}
-			List<Item> behind = claimEach(items);
+			List<Item> unclaimed = claimEach(items);
 			releaseUncertain(items);
 			if (ex instanceof IdempotencyStoreRefusedException) {
-				releaseOnce(behind, subject);
+				releaseOnce(unclaimed, subject);
 			}
 			else {
-				releaseLater(behind);
+				releaseLater(unclaimed);
 			}
 		}
 	}
 
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
-	// Returns the later ones, which the failed call may have claimed.
+	// Returns both, which the failed call for all keys may have claimed.
 	private List<Item> claimEach(List<Item> items) {
-		List<Item> behind = new ArrayList<>();
+		List<Item> unclaimed = new ArrayList<>();
 		for (Item item : items) {
 			boolean asked = this.plan.claimOne(item, () -> {
 				this.engine.calls().permit(item.operation());
 				return claimAll(item.operation(), List.of(item.request())).get(0);
 			});
 			if (!asked) {
-				behind.add(item);
 				item.leaveOut(null);
 			}
+			if (!asked || item.claimFailure() != null) {
+				unclaimed.add(item);
+			}
 		}
-		return behind;
+		return unclaimed;
 	}
 
 	// After an Error of the store, its claims may have succeeded.

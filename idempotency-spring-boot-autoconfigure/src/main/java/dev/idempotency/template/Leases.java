@@ -164,16 +164,21 @@ final class Leases implements AutoCloseable {
 			if (!claim.isWorthRestoring()) {
 				return;
 			}
+			claim.setRestored(true);
 			try {
 				settlement = restore(claim);
+				if (settlement == Settlement.SETTLED && !claim.isWorthRestoring()) {
+					releaseRestored(claim);
+					return;
+				}
 			}
 			catch (OperationBlockedException ex) {
 				logger.debug("A lease could not be renewed; the next check retries it", ex);
 				return;
 			}
-			if (settlement == Settlement.SETTLED && !claim.isWorthRestoring()) {
-				releaseRestored(claim);
-				return;
+			finally {
+				// Then its settlement comes after the restoration.
+				claim.setRestored(!claim.isRunning());
 			}
 		}
 		if (settlement == Settlement.SETTLED) {
@@ -187,7 +192,7 @@ final class Leases implements AutoCloseable {
 
 	// The handler has ended while the claim was restored, and the store did not know the
 	// key when the failure was recorded, or an operator has evicted the completed key.
-	private void releaseRestored(OwnedClaim claim) {
+	void releaseRestored(OwnedClaim claim) {
 		try {
 			this.calls.settle(StoreCall.RELEASE, claim.operation(),
 					() -> this.engine.store().settle(List.of(new Ending.Released(claim.request()))));

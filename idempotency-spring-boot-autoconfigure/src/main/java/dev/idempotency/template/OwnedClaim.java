@@ -46,6 +46,9 @@ final class OwnedClaim {
 
 	private volatile @Nullable Settlement outcome;
 
+	// Its record was restored while it was being settled, and maybe after that.
+	private volatile boolean restored;
+
 	private volatile @Nullable Consumer<Settlement> lateObserver;
 
 	OwnedClaim(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long claimedAt) {
@@ -149,6 +152,14 @@ final class OwnedClaim {
 
 	boolean isCompletion() {
 		return this.ending == StoreCall.COMPLETE;
+	}
+
+	boolean isRestored() {
+		return this.restored;
+	}
+
+	void setRestored(boolean restored) {
+		this.restored = restored;
 	}
 
 	// Without a record in the store another consumer could claim the key.

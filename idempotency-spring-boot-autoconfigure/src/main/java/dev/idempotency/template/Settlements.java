@@ -226,6 +226,9 @@ final class Settlements implements AutoCloseable {
 	private void ended(OwnedClaim claim, Settlement settlement) {
 		claim.end(settlement);
 		this.leases.release(claim);
+		if (claim.isRestored()) {
+			this.leases.releaseRestored(claim);
+		}
 		if (claim.isCompletion() && settlement == Settlement.SETTLED) {
 			this.engine.cache().add(claim.operation(), claim.result());
 		}

@@ -78,6 +78,8 @@ class LateAcknowledgmentTests {
 		}
 		this.apps.put("time", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=time",
 				"spring.kafka.listener.ack-time=" + ACK_TIME.toMillis() + "ms"));
+		this.apps.put("count", new BatchApp(Listeners.class, "leased", "spring.kafka.listener.ack-mode=count",
+				"spring.kafka.listener.ack-count=1000", "spring.kafka.consumer.max-poll-records=2"));
 	}
 
 	@AfterAll
@@ -234,6 +236,22 @@ class LateAcknowledgmentTests {
 		app.stop("timed");
 		one(app.store()).release(other);
 		assertThat(committed(app, "timed", 0)).isEqualTo(3);
+	}
+
+	// The container commits after the first poll without records.
+	@Test
+	void offsetOfAPartOfABatchDoesNotStayBehindIfTheContainerCounts() {
+		BatchApp app = this.apps.get("count");
+		Servers.addTopics(2, app.name("timed"));
+		ClaimRequest other = app.hold("timed", "x", Duration.ofMinutes(5));
+		send(app, "timed", 0, "a b c");
+		send(app, "timed", 1, "x");
+		app.start("timed");
+		awaitRun(app, "timed", "c");
+		app.awaitBlocked("timed");
+		one(app.store()).release(other);
+		app.awaitDone("timed");
+		assertThat(app.listeners(Listeners.class).runs("timed")).containsExactly("a b", "c", "x");
 	}
 
 	@Test

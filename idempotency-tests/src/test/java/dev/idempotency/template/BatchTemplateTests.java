@@ -27,6 +27,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyReusedException;
 import dev.idempotency.IdempotencyRecordUnreadableException;
+import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
@@ -490,6 +491,31 @@ class BatchTemplateTests {
 			assertThat(store.renewals()).allMatch((keys) -> keys <= 500);
 			assertThat(runs).hasValue(1200);
 		}
+	}
+
+	// The store refuses a call for several keys after it has claimed some of them.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	@Tag("promise-2")
+	void itemWhoseClaimIsRefusedAloneTooLeavesNoClaimBehind(boolean contended) {
+		BatchOf batch = new BatchOf(database, Mode.LEASED, false);
+		RuntimeException refusal = contended ? new OperationInProgressException("held", Duration.ZERO)
+				: new IdempotencyStoreRefusedException("refused", null);
+		AtomicInteger asked = new AtomicInteger();
+		batch.store().before(StoreCall.CLAIM, (request) -> {
+			if (request.key().equals(batch.key("a")) && asked.incrementAndGet() == 2) {
+				throw refusal;
+			}
+		});
+		batch.store().afterClaim((request) -> {
+			if (asked.get() == 1) {
+				throw refusal;
+			}
+		});
+		assertThat(BatchOf.text(batch.run("a | b"))).isEqualTo("- b");
+		batch.store().recover();
+		await().until(() -> batch.record("a").state() == State.FAILED);
+		batch.template().close();
 	}
 
 	@Test

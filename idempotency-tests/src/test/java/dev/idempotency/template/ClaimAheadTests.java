@@ -129,6 +129,14 @@ class ClaimAheadTests {
 	}
 
 	@Test
+	void claimThatIsMadeDuringTheCloseIsReleased() {
+		this.store.beforeClaimAhead(this.template::close);
+		deliver(this.first, this.second);
+		assertThat(state(this.first)).isEqualTo(State.COMPLETED);
+		assertThat(state(this.second)).isEqualTo(State.FAILED);
+	}
+
+	@Test
 	void claimIsReleasedWhenAnotherOperationIsDelivered() {
 		deliver(this.first, this.second);
 		IdempotentOperation other = operation(TestDatabase.newKey());

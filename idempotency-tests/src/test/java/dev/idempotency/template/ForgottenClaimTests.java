@@ -162,6 +162,33 @@ class ForgottenClaimTests extends AbstractLeasedTests {
 		assertThat(run()).isEqualTo(new IdempotentResult<>("run 1", true));
 	}
 
+	// The completion is answered when the renewal has restored the claim.
+	@Test
+	@Tag("promise-2")
+	void renewalBeforeTheAnswerToACompletionDoesNotRestoreAKeyThatWasEvicted() {
+		CountDownLatch completed = new CountDownLatch(1);
+		CountDownLatch restored = new CountDownLatch(1);
+		this.store.before(StoreCall.RENEW, (claim) -> awaitLatch(completed));
+		this.store.beforeRestore((claim) -> restored.countDown());
+		this.store.afterCompletion(() -> {
+			forget(this.key);
+			completed.countDown();
+			awaitLatch(restored);
+			await().until(() -> one(database.store()).find(this.key).isPresent());
+			await().until(() -> this.store.renewers()
+				.stream()
+				.allMatch((renewer) -> renewer.getState() == Thread.State.TIMED_WAITING));
+		});
+		IdempotentOperation renewedSoon = TestDatabase.operation(this.key, Mode.LEASED, null, Duration.ofSeconds(2));
+		this.template.execute(renewedSoon, new TextCodec(), () -> {
+			await().until(() -> !this.store.renewers().isEmpty());
+			return "paid";
+		});
+		await().until(() -> one(database.store()).find(this.key)
+			.filter((record) -> record.state() == State.IN_PROGRESS)
+			.isEmpty());
+	}
+
 	@Test
 	@Tag("promise-2")
 	void renewalThatIsUnderWayDoesNotRestoreAKeyThatHasCompletedAndWasEvicted() {

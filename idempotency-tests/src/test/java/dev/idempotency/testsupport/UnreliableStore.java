@@ -48,6 +48,9 @@ public final class UnreliableStore implements IdempotencyStore {
 	private volatile Consumer<ClaimRequest> afterClaim = (claim) -> {
 	};
 
+	private volatile Runnable afterCompletion = () -> {
+	};
+
 	private volatile Runnable beforeClaimAhead = () -> {
 	};
 
@@ -107,6 +110,14 @@ public final class UnreliableStore implements IdempotencyStore {
 	 */
 	public void afterClaim(Consumer<ClaimRequest> hook) {
 		this.afterClaim = hook;
+	}
+
+	/**
+	 * Run a hook between completions and their answer.
+	 * @param hook the hook
+	 */
+	public void afterCompletion(Runnable hook) {
+		this.afterCompletion = hook;
 	}
 
 	/**
@@ -297,7 +308,9 @@ public final class UnreliableStore implements IdempotencyStore {
 		checkSize(endings);
 		endings.forEach((ending) -> this.completions.add(ending.claim().token()));
 		endings.forEach((ending) -> store(StoreCall.COMPLETE, ending.claim()));
-		return answer(StoreCall.COMPLETE, this.store.settle(endings));
+		List<Settlement> settlements = answer(StoreCall.COMPLETE, this.store.settle(endings));
+		this.afterCompletion.run();
+		return settlements;
 	}
 
 	private Settlement settle(Ending ending) {

@@ -10,7 +10,6 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.springframework.kafka.listener.ContainerProperties;
-import org.springframework.kafka.listener.ContainerProperties.AckMode;
 import org.springframework.kafka.listener.ListenerUtils;
 import org.springframework.kafka.listener.MessageListenerContainer;
 
@@ -24,12 +23,19 @@ final class PartialCommits {
 
 	private static final Log logger = LogFactory.getLog(PartialCommits.class);
 
-	// The container reads another clock, and less often.
+	// The container reads another clock.
 	private static final Duration MARGIN = Duration.ofMillis(200);
+
+	// An entry may stay for as long as its partition has no further records.
+	private static final Duration LOOK_INTERVAL = Duration.ofSeconds(1);
 
 	private final Map<TopicPartition, Long> committed = new HashMap<>();
 
 	private long since;
+
+	private long previousPoll;
+
+	private long lookedAt;
 
 	// After a rollback of the Kafka transaction the whole batch is redelivered.
 	void commit(Map<TopicPartition, Long> next, Consumer<?, ?> consumer, MessageListenerContainer container) {
@@ -43,18 +49,33 @@ final class PartialCommits {
 	// Commit again before a poll or, at last, before the consumer gives up its
 	// partitions. The container has committed what is due then.
 	void commitAgain(Consumer<?, ?> consumer, MessageListenerContainer container, boolean last) {
+		long previous = this.previousPoll;
+		this.previousPoll = System.nanoTime();
 		if (this.committed.isEmpty()) {
 			return;
 		}
 		ContainerProperties properties = container.getContainerProperties();
 		switch (properties.getAckMode()) {
 			case MANUAL, MANUAL_IMMEDIATE -> send(this.committed, consumer, container);
-			case TIME, COUNT_TIME, COUNT -> {
-				boolean counts = properties.getAckMode() == AckMode.COUNT;
-				if (!last && (counts || !isOver(Duration.ofMillis(properties.getAckTime())))) {
+			case TIME, COUNT_TIME -> {
+				// The container may sleep between its look at the time and the poll.
+				if (!last && !isOver(Duration.ofMillis(properties.getAckTime()), previous)) {
 					return;
 				}
 				send(lowered(consumer, properties), consumer, container);
+			}
+			case COUNT -> {
+				// The container also commits after a poll without records.
+				if (!last && this.previousPoll - this.lookedAt < LOOK_INTERVAL.toNanos()) {
+					return;
+				}
+				this.lookedAt = this.previousPoll;
+				Map<TopicPartition, Long> lowered = lowered(consumer, properties);
+				send(lowered, consumer, container);
+				if (!last) {
+					this.committed.keySet().removeAll(lowered.keySet());
+					return;
+				}
 			}
 			default -> {
 			}
@@ -62,8 +83,8 @@ final class PartialCommits {
 		this.committed.clear();
 	}
 
-	private boolean isOver(Duration time) {
-		return System.nanoTime() - this.since > time.plus(MARGIN).toNanos();
+	private boolean isOver(Duration time, long now) {
+		return now - this.since > time.plus(MARGIN).toNanos();
 	}
 
 	// Later records may have been committed meanwhile.
@@ -74,6 +95,9 @@ final class PartialCommits {
 					properties.getSyncCommitTimeout());
 			lowered.entrySet().removeIf((entry) -> {
 				OffsetAndMetadata current = found.get(entry.getKey());
+				if (current != null && current.offset() > entry.getValue()) {
+					this.committed.remove(entry.getKey());
+				}
 				return current == null || current.offset() >= entry.getValue();
 			});
 			return lowered;

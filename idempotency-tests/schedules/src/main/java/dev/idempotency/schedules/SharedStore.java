@@ -1,6 +1,7 @@
 package dev.idempotency.schedules;
 
 import java.time.Instant;
+import java.util.List;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
@@ -29,7 +30,7 @@ final class SharedStore {
 	}
 
 	IdempotencyRecord find(IdempotencyKey key) {
-		return UnreliableStore.withoutScheduling(() -> this.store.find(key).orElse(null));
+		return UnreliableStore.withoutScheduling(() -> this.store.find(List.of(key)).get(key));
 	}
 
 }

@@ -17,7 +17,7 @@ import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.Failure;
+import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyStore;
@@ -50,14 +50,14 @@ final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Claim> claimAll(List<ClaimRequest> requests) {
+	public List<Claim> claim(List<ClaimRequest> requests) {
 		return callEach(StoreCall.CLAIM, requests, ClaimRequest::key, this::claimNow);
 	}
 
 	private List<Claim> claimNow(List<ClaimRequest> requests) {
 		return requests.stream().map((request) -> {
 			this.history.claiming(request, this.shared.find(request.key()), this.shared.now());
-			Claim claim = this.shared.store().claimAll(List.of(request)).get(0);
+			Claim claim = this.shared.store().claim(List.of(request)).get(0);
 			if (claim instanceof Claim.Acquired acquired) {
 				this.history.acquired(this.process, request, acquired);
 			}
@@ -66,43 +66,35 @@ final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public List<Settlement> completeAll(List<Completion> completions) {
-		List<Settlement> settlements = callEach(StoreCall.COMPLETE, completions,
-				(completion) -> completion.claim().key(), this::completeNow);
+	public List<Settlement> settle(List<Ending> endings) {
+		List<Settlement> settlements = callEach(call(endings.get(0)), endings, (ending) -> ending.claim().key(),
+				this::settleNow);
 		for (int i = 0; i < settlements.size(); i++) {
-			this.history.completionAnswered(completions.get(i).claim(), settlements.get(i));
+			if (endings.get(i) instanceof Ending.Completed) {
+				this.history.completionAnswered(endings.get(i).claim(), settlements.get(i));
+			}
 		}
 		return settlements;
 	}
 
-	private List<Settlement> completeNow(List<Completion> completions) {
-		return completions.stream()
-			.map((completion) -> settleNow(StoreCall.COMPLETE, completion.claim(),
-					() -> this.shared.store().completeAll(List.of(completion)).get(0)))
-			.toList();
+	private static StoreCall call(Ending ending) {
+		return (ending instanceof Ending.Completed) ? StoreCall.COMPLETE
+				: (ending instanceof Ending.Failed) ? StoreCall.FAIL : StoreCall.RELEASE;
+	}
+
+	private List<Settlement> settleNow(List<? extends Ending> endings) {
+		return endings.stream().map((ending) -> {
+			ClaimRequest claim = ending.claim();
+			IdempotencyRecord before = this.shared.find(claim.key());
+			Settlement settlement = this.shared.store().settle(List.of(ending)).get(0);
+			this.history.settled(call(ending), claim, settlement, before, this.shared.find(claim.key()));
+			return settlement;
+		}).toList();
 	}
 
 	@Override
-	public List<Settlement> failAll(List<ClaimRequest> claims, Failure failure) {
-		return callEach(StoreCall.FAIL, claims, ClaimRequest::key,
-				(part) -> part.stream()
-					.map((claim) -> settleNow(StoreCall.FAIL, claim,
-							() -> this.shared.store().failAll(List.of(claim), failure).get(0)))
-					.toList());
-	}
-
-	@Override
-	public List<Settlement> releaseAll(List<ClaimRequest> claims) {
-		return callEach(StoreCall.RELEASE, claims, ClaimRequest::key,
-				(part) -> part.stream()
-					.map((claim) -> settleNow(StoreCall.RELEASE, claim,
-							() -> this.shared.store().releaseAll(List.of(claim)).get(0)))
-					.toList());
-	}
-
-	@Override
-	public List<Settlement> renewAll(List<ClaimRequest> claims) {
-		return callEach(StoreCall.RENEW, claims, ClaimRequest::key, (part) -> this.shared.store().renewAll(part));
+	public List<Settlement> renew(List<ClaimRequest> claims) {
+		return callEach(StoreCall.RENEW, claims, ClaimRequest::key, (part) -> this.shared.store().renew(part));
 	}
 
 	@Override
@@ -121,9 +113,9 @@ final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public CompletionAndClaim completeAndClaim(Completion completion, ClaimRequest next) {
+	public CompletionAndClaim completeAndClaim(Ending.Completed completion, ClaimRequest next) {
 		CompletionAndClaim answer = call(StoreCall.COMPLETE, List.of(completion.claim().key(), next.key()), () -> {
-			Settlement settlement = completeNow(List.of(completion)).get(0);
+			Settlement settlement = settleNow(List.of(completion)).get(0);
 			return new CompletionAndClaim(settlement,
 					(settlement == Settlement.SETTLED) ? claimNow(List.of(next)).get(0) : null);
 		});
@@ -137,8 +129,8 @@ final class UnreliableStore implements IdempotencyStore {
 	}
 
 	@Override
-	public Map<IdempotencyKey, IdempotencyRecord> findAll(Collection<IdempotencyKey> keys) {
-		return this.shared.store().findAll(keys);
+	public Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
+		return this.shared.store().find(keys);
 	}
 
 	@Override
@@ -148,13 +140,6 @@ final class UnreliableStore implements IdempotencyStore {
 
 	@Override
 	public void ping() {
-	}
-
-	private Settlement settleNow(StoreCall call, ClaimRequest claim, Supplier<Settlement> action) {
-		IdempotencyRecord before = this.shared.find(claim.key());
-		Settlement settlement = action.get();
-		this.history.settled(call, claim, settlement, before, this.shared.find(claim.key()));
-		return settlement;
 	}
 
 	// A store that refuses a call for several keys may have done a part of it.
