@@ -15,6 +15,8 @@
 #                tables and writes target/growth.md. Settings may follow: rounds=5 sizes=100000,1000000,10000000
 #                layouts=single,partitioned (empty: none) claims=10000 (in each window) threads=2 shared-buffers=1GB
 #                heap-minutes=5 (for each mode; 0: none) heap-rate=500 (records/s)
+#   failing      measures batches of which some records fail. Prints the table and writes target/failing.md. Settings may
+#                follow: rounds=5 size=100 (records of a batch) records=20000 (of a round) percent=0,1,10
 #   outbox       runs only the comparison of the outbox relay with a bare KafkaTemplate and prints its tables. With
 #                --ack-delay=5ms it compares only the rates, with a broker whose replies take so much longer
 set -euo pipefail
@@ -33,6 +35,9 @@ elif [ "${1:-}" = peers ]; then
 	shift
 elif [ "${1:-}" = growth ]; then
 	main=GrowthBenchmark
+	shift
+elif [ "${1:-}" = failing ]; then
+	main=FailingBatches
 	shift
 fi
 exec java -Xms2g -Xmx2g -cp "idempotency-benchmarks/target/classes:idempotency-benchmarks/target/lib/*" \
