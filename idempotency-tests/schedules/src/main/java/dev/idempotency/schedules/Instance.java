@@ -29,6 +29,8 @@ import dev.idempotency.template.TransactionBoundary;
  */
 final class Instance implements OperationObserver {
 
+	private static final int MANY_ATTEMPTS = 10;
+
 	// Longer than the wait of the circuit breaker and a slow call.
 	private static final Duration RECOVERY = Duration.ofSeconds(30);
 
@@ -183,8 +185,11 @@ final class Instance implements OperationObserver {
 
 	void redeliver(String key, Supplier<IdempotentResult<String>> delivery) {
 		long start = System.nanoTime();
+		int attempts = 0;
 		while (!deliverOnce(key, delivery)) {
-			if (this.world.isStuck(start)) {
+			// The scheduler may not have run this thread for a long time.
+			attempts++;
+			if (attempts > MANY_ATTEMPTS && this.world.isStuck(start)) {
 				this.world.violation(key + " is still blocked in " + this.name + ", although the store is healthy");
 				return;
 			}
