@@ -111,6 +111,10 @@ public final class Main {
 	}
 
 	private static boolean repeat(Schedule schedule, long seed) {
+		// What is initialized depends on the schedules before.
+		for (long earlier = 0; earlier < seed; earlier++) {
+			run(schedule, earlier);
+		}
 		Schedule.Outcome outcome = run(schedule, seed);
 		OUT.print(outcome.trace());
 		RecordedLog.lines().forEach((line) -> OUT.println("  log: " + line));
