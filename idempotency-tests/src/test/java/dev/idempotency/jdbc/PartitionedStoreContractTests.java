@@ -38,6 +38,12 @@ class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContrac
 		for (int opened = 0; opened < PARTITIONS;) {
 			opened += "opened".equals(partitions.rotate()) ? 1 : 0;
 		}
+		// As the maintenance does: a session that has missed the partition in use,
+		// because it
+		// was reading the catalog when it was attached, reads it again.
+		while (!"created".equals(partitions.rotate())) {
+			Thread.onSpinWait();
+		}
 	}
 
 	@Override
