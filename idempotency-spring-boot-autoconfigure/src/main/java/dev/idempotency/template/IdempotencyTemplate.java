@@ -89,9 +89,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		this.transactional = (manager != null && store instanceof TransactionalIdempotencyStore transactionalStore)
 				? new TransactionalProtocol.Parts(this.engine, transactionalStore,
 						new Transactions(this.engine, transactionalStore, manager, this.asynchronous),
-						new OffsetClaims(transactionalStore.offsetMarks().orElse(null), this.engine.calls(),
-								new SkippedOffsets()),
-						this.settlements)
+						transactionalStore.offsetMarks().orElse(null), new SkippedOffsets(), this.settlements)
 				: null;
 		this.admin = new IdempotencyAdmin(this.engine, this.settlements);
 	}
@@ -154,7 +152,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 		if (this.transactional == null) {
 			return "The store '" + name() + "' cannot join a transaction";
 		}
-		return (this.transactional.offsets().marks() != null) ? null
+		return (this.transactional.marks() != null) ? null
 				: "The store '" + name() + "' has no marks of offsets, or the store from which its keys move has none";
 	}
 

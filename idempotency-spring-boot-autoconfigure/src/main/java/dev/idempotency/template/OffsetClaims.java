@@ -21,6 +21,7 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.template.TransactionalProtocol.Parts;
 
 /**
  * The claims of operations in {@link Mode#TRANSACTIONAL} that are recognized by their
@@ -40,56 +41,92 @@ import dev.idempotency.template.StoreObserver.StoreCall;
  * the items that may run. The items of a partition that run are always its first ones,
  * because the later ones are left out behind a blocked or a failed item, so that no mark
  * passes an item that has not run.
- *
- * @param marks the marks of the store, {@code null} if it has none
- * @param calls calls the store
- * @param skipped reports skipped records
  */
-record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffsets skipped) {
+final class OffsetClaims implements TransactionalClaims {
 
 	// The claim of each handler: marks do not count attempts.
 	static final Claim.Acquired ACQUIRED = new Claim.Acquired(1, 1);
 
 	private static final Claim COMPLETED = new Claim.Completed(null);
 
-	OffsetMarks requireSupported() {
-		Assert.state(this.marks != null, "The store has no marks of offsets. Identify each operation by a key");
-		return this.marks;
+	private final Parts parts;
+
+	private final StoreCalls calls;
+
+	private final BatchRun run;
+
+	private List<Item> asked = List.of();
+
+	// That of the marks which the current transaction has raised.
+	private @Nullable UUID token;
+
+	OffsetClaims(Parts parts, BatchRun run) {
+		this.parts = parts;
+		this.calls = parts.engine().calls();
+		this.run = run;
 	}
 
-	// Raise the marks in the current transaction, and set the claims of the items.
-	void claim(BatchRun run, List<Item> items, UUID token, boolean joined) {
-		Collection<Partition> partitions = partitions(items, token);
-		List<Long> previous = raiseAll(run, items, partitions, joined);
-		int index = 0;
-		for (Partition partition : partitions) {
-			answer(partition, previous.get(index++));
+	private OffsetMarks marks() {
+		OffsetMarks marks = this.parts.marks();
+		Assert.state(marks != null, "The store has no marks of offsets. Identify each operation by a key");
+		return marks;
+	}
+
+	// Block the items whose topics are not known yet. The brokers may have to be
+	// asked, so this comes before the transaction and the permission.
+	void identify(List<Item> unanswered) {
+		partitions(StoreCalls.some(unanswered, Item::hasPosition), null);
+	}
+
+	@Override
+	public void ask(List<Item> unanswered) {
+		this.asked = StoreCalls.some(unanswered, Item::hasPosition);
+		if (!this.asked.isEmpty()) {
+			marks();
+			this.token = UUID.randomUUID();
 		}
 	}
 
-	void completeWithoutEffect(BatchRun run, List<Item> items) {
-		raiseAll(run, items, partitions(items, null), false);
+	@Override
+	public boolean claim(boolean joined, boolean insert) {
+		if (!this.asked.isEmpty()) {
+			Collection<Partition> partitions = partitions(this.asked, this.token);
+			List<Long> previous = raiseAll(this.asked, partitions, joined);
+			int index = 0;
+			for (Partition partition : partitions) {
+				answer(partition, previous.get(index++));
+			}
+		}
+		return true;
 	}
 
-	private List<Long> raiseAll(BatchRun run, List<Item> items, Collection<Partition> partitions, boolean joined) {
+	@Override
+	public void completeWithoutEffect(List<Item> done) {
+		List<Item> positioned = StoreCalls.some(done, (item) -> item.claim() != null && item.hasPosition());
+		if (!positioned.isEmpty()) {
+			raiseAll(positioned, partitions(positioned, null), false);
+		}
+	}
+
+	private List<Long> raiseAll(List<Item> items, Collection<Partition> partitions, boolean joined) {
 		List<OffsetMark> highest = partitions.stream().map(Partition::highest).toList();
-		return this.calls.callInTransaction(StoreCall.CLAIM, run.subject(items),
-				() -> StoreCalls.answers(highest, requireSupported().raise(highest, joined)));
+		return this.calls.callInTransaction(StoreCall.CLAIM, this.run.subject(items),
+				() -> StoreCalls.answers(highest, marks().raise(highest, joined)));
 	}
 
-	// Raise the marks one by one, because a concurrent transaction holds one of
-	// them. Only the items of its partition are blocked. Returns whether it is certain
-	// that no other mark than those of the claimed items is raised.
-	boolean claimEach(BatchRun run, List<Item> items, UUID token) {
-		for (Partition partition : partitions(items, token)) {
+	// A concurrent transaction holds one of the marks. Only the items of its partition
+	// are blocked.
+	@Override
+	public boolean claimEach() {
+		for (Partition partition : partitions(this.asked, this.token)) {
 			Item item = partition.items().get(0);
-			if (run.plan().isLaneBlocked(item)) {
+			if (this.run.plan().isLaneBlocked(item)) {
 				continue;
 			}
 			long previous;
 			try {
 				previous = this.calls.callInTransaction(StoreCall.CLAIM, item.operation(),
-						() -> requireSupported().raise(List.of(partition.highest()), true).get(0));
+						() -> marks().raise(List.of(partition.highest()), true).get(0));
 			}
 			catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
 				item.setClaimFailure(ex);
@@ -111,23 +148,43 @@ record OffsetClaims(@Nullable OffsetMarks marks, StoreCalls calls, SkippedOffset
 			boolean duplicate = position.offset() <= previous;
 			if (duplicate && !confirmed) {
 				position.identity().confirm();
-				this.skipped.report(position.mark(item.operation().key().scope(), null), previous);
+				this.parts.skipped().report(position.mark(item.operation().key().scope(), null), previous);
 				confirmed = true;
 			}
 			item.setClaim(duplicate ? COMPLETED : ACQUIRED);
 		}
 	}
 
-	// The marks that the current transaction has raised for items of a batch.
-	List<OffsetMark> marks(List<Item> items, UUID token) {
-		return partitions(items, token).stream().map(Partition::highest).toList();
-	}
+	@Override
+	public Claimed claimed(List<Item> items) {
+		List<Item> positioned = StoreCalls.some(items, Item::isPositioned);
+		List<OffsetMark> raised = partitions(positioned, this.token).stream().map(Partition::highest).toList();
+		Object subject = positioned.isEmpty() ? "" : this.run.subject(positioned);
+		return new Claimed() {
 
-	// Whether one of the marks is committed, or a higher one.
-	boolean isRaised(Object subject, List<OffsetMark> raised) {
-		return raised.stream()
-			.anyMatch((mark) -> this.calls.settle(StoreCall.FAIL, subject, () -> requireSupported().find(mark))
-				.orElse(OffsetMarks.NONE) >= mark.offset());
+			@Override
+			public boolean isEmpty() {
+				return raised.isEmpty();
+			}
+
+			// There is no record of the failure. A mark that is committed, or a higher
+			// one, completes all items.
+			@Override
+			public List<Item> fail(Throwable error) {
+				boolean completed = raised.stream()
+					.anyMatch(
+							(mark) -> OffsetClaims.this.calls.settle(StoreCall.FAIL, subject, () -> marks().find(mark))
+								.orElse(OffsetMarks.NONE) >= mark.offset());
+				return completed ? positioned : List.of();
+			}
+
+			@Override
+			public void undo() {
+				StoreCalls.inParts(raised, (part) -> OffsetClaims.this.calls.settle(StoreCall.RELEASE, subject,
+						() -> OffsetClaims.this.parts.store().settleAfterTransaction(List.of(), part)));
+			}
+
+		};
 	}
 
 	// A partition whose topic is not known yet is blocked, and the others are not.

@@ -4,9 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.UUID;
-import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
@@ -20,10 +17,9 @@ import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.OperationLostException;
 import dev.idempotency.store.Claim;
-import dev.idempotency.store.ClaimRequest;
-import dev.idempotency.store.OffsetMark;
+import dev.idempotency.store.OffsetMarks;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.StoreObserver.StoreCall;
+import dev.idempotency.template.TransactionalClaims.Claimed;
 
 /**
  * The protocol of {@link Mode#TRANSACTIONAL} for one delivery of a batch, or of a record
@@ -54,10 +50,6 @@ final class TransactionalProtocol {
 
 	private final Parts parts;
 
-	private final StoreCalls calls;
-
-	private final TransactionalIdempotencyStore store;
-
 	private final Transactions transactions;
 
 	private final BatchRun run;
@@ -66,29 +58,24 @@ final class TransactionalProtocol {
 
 	private final TransactionBoundary boundary;
 
+	private final RecordClaims records;
+
 	private final OffsetClaims offsets;
 
-	// The items with records that the current transaction has asked for.
-	private List<Item> requested = List.of();
-
-	// That of the marks which the current transaction has raised.
-	private UUID token = UUID.randomUUID();
-
-	// The requests of failed items whose keys another owner has now.
-	private List<ClaimRequest> lost = List.of();
+	private final List<TransactionalClaims> claims;
 
 	// The declined items that are recognized by their offsets.
 	private final List<Item> declinedPositions = new ArrayList<>();
 
 	TransactionalProtocol(Parts parts, BatchRun run, TransactionBoundary boundary) {
 		this.parts = parts;
-		this.calls = parts.engine().calls();
-		this.store = parts.store();
 		this.transactions = parts.transactions();
 		this.run = run;
 		this.plan = run.plan();
 		this.boundary = boundary;
-		this.offsets = parts.offsets();
+		this.records = new RecordClaims(parts.engine(), parts.store(), run);
+		this.offsets = new OffsetClaims(parts, run);
+		this.claims = List.of(this.records, this.offsets);
 	}
 
 	void execute(boolean isProtected) {
@@ -99,12 +86,7 @@ final class TransactionalProtocol {
 			for (Item item : this.plan.unanswered()) {
 				this.parts.settlements().awaitQueued(item.operation().key());
 			}
-			// The brokers may have to be asked for the identity of a topic, so this needs
-			// no connection and no permission yet.
-			List<Item> positioned = StoreCalls.some(this.plan.unanswered(), Item::hasPosition);
-			if (!positioned.isEmpty()) {
-				this.offsets.marks(positioned, this.token);
-			}
+			this.offsets.identify(this.plan.unanswered());
 		}
 		try {
 			do {
@@ -140,44 +122,27 @@ final class TransactionalProtocol {
 	}
 
 	private TransactionStatus claim(List<Item> unanswered) {
-		this.requested = List.of();
 		Object subject = this.run.subject(this.plan.due());
 		if (unanswered.isEmpty()) {
 			TransactionStatus transaction = this.transactions.beginUnprotected(subject, this.boundary.definition());
 			Assert.state(this.run.isSingle() || transaction.isNewTransaction(), JOINED);
 			return transaction;
 		}
-		// Most keys are new, but those with versions have records as a rule.
-		boolean insert = true;
-		for (Item item : unanswered) {
-			insert &= !item.isVersioned();
-			if (item.hasPosition()) {
-				this.offsets.requireSupported();
-			}
-			else {
-				item.newRequest();
-			}
-		}
-		List<Item> positioned = StoreCalls.some(unanswered, Item::hasPosition);
-		this.requested = StoreCalls.some(unanswered, (item) -> !item.hasPosition());
+		this.claims.forEach((kind) -> kind.ask(unanswered));
 		TransactionStatus transaction = this.transactions.beginFirst(subject, this.boundary.definition());
 		boolean joined = !transaction.isNewTransaction();
 		if (joined && !this.run.isSingle()) {
-			this.calls.circuit().releasePermission();
+			this.parts.engine().calls().circuit().releasePermission();
 			throw new IllegalStateException(JOINED);
 		}
-		Object asked = this.run.subject(unanswered);
 		try {
-			if (!claimRecords(asked, joined, insert && !joined)) {
+			if (!this.records.claim(joined, !joined)) {
 				// The rollback also restores the lock timeout of the transaction.
 				this.transactions.rollback(transaction, null);
-				transaction = this.transactions.begin(asked, this.boundary.definition());
-				claimRecords(asked, false, false);
+				transaction = this.transactions.begin(subject, this.boundary.definition());
+				this.records.claim(false, false);
 			}
-			if (!positioned.isEmpty()) {
-				this.token = UUID.randomUUID();
-				this.offsets.claim(this.run, positioned, this.token, joined);
-			}
+			this.offsets.claim(joined, false);
 			return transaction;
 		}
 		catch (OperationInProgressException | IdempotencyStoreRefusedException ex) {
@@ -185,7 +150,7 @@ final class TransactionalProtocol {
 			if (this.plan.items().size() == 1) {
 				throw ex;
 			}
-			return claimEach(positioned, asked);
+			return claimEach(subject);
 		}
 		catch (Throwable ex) {
 			this.transactions.rollbackOwn(transaction, ex);
@@ -193,56 +158,18 @@ final class TransactionalProtocol {
 		}
 	}
 
-	// Returns whether all keys are claimed or known.
-	private boolean claimRecords(Object asked, boolean joined, boolean insert) {
-		List<ClaimRequest> all = requests();
-		List<Claim> claims = insert ? insertAll(all, asked) : claimAll(all, asked, joined);
-		if (claims.size() < all.size()) {
-			return false;
-		}
-		BatchPlan.setClaims(this.requested, claims);
-		for (Item item : this.requested) {
-			// In a joined transaction the completion itself may still be rolled back.
-			if (!joined && item.claim() instanceof Claim.Completed completed) {
-				this.parts.engine().cache().add(item.operation(), completed.result());
-			}
-		}
-		return true;
-	}
-
-	private List<Claim> insertAll(List<ClaimRequest> requests, Object subject) {
-		List<Claim> claims = new ArrayList<>(requests.size());
-		for (Optional<Claim> claim : this.calls.callEachInTransaction(StoreCall.CLAIM, subject, requests,
-				this.store::insert)) {
-			claim.ifPresent(claims::add);
-		}
-		return claims;
-	}
-
 	// A concurrent transaction locks one of the keys, or the store refuses one, and the
 	// store does not name it. Only that item and the later ones of its lane are blocked.
 	// A transaction that may contain the claim of a blocked item is not committed: no
 	// item has a claim then, and the others are claimed again.
-	private TransactionStatus claimEach(List<Item> positioned, Object asked) {
-		TransactionStatus transaction = this.transactions.begin(asked, this.boundary.definition());
+	private TransactionStatus claimEach(Object subject) {
+		TransactionStatus transaction = this.transactions.begin(subject, this.boundary.definition());
 		return this.transactions.orRollback(transaction, () -> {
-			for (Item item : this.requested) {
-				this.plan.claimOne(item, () -> claimAll(List.of(item.request()), item.operation(), true).get(0));
-				if (Transactions.isUncertain(item.claimFailure())) {
-					this.plan.unclaim();
-					return transaction;
-				}
-			}
-			if (!this.offsets.claimEach(this.run, positioned, this.token)) {
+			if (!this.records.claimEach() || !this.offsets.claimEach()) {
 				this.plan.unclaim();
 			}
 			return transaction;
 		});
-	}
-
-	private List<Claim> claimAll(List<ClaimRequest> requests, Object subject, boolean joined) {
-		return this.calls.callEachInTransaction(StoreCall.CLAIM, subject, requests,
-				(part) -> this.store.claimInTransaction(part, joined));
 	}
 
 	private boolean run(List<Item> due, TransactionStatus transaction) {
@@ -250,14 +177,14 @@ final class TransactionalProtocol {
 		boolean withoutEffect;
 		try {
 			this.run.run(due, TransactionalProtocol::execution);
-			for (Item item : recorded(due)) {
+			for (Item item : RecordClaims.recorded(due)) {
 				item.setWritten(this.run.write(item, item.value()));
 			}
 			// The handler may request a rollback of its own transaction.
 			withoutEffect = !joined
 					&& (this.boundary.rollbackOnly().getAsBoolean() || due.get(0).value() instanceof Declined);
 			if (!withoutEffect) {
-				this.transactions.commit(transaction, this.run.subject(due), () -> store(due));
+				this.transactions.commit(transaction, this.run.subject(due), () -> this.records.store(due));
 			}
 		}
 		catch (Throwable ex) {
@@ -283,34 +210,11 @@ final class TransactionalProtocol {
 			}
 		}
 		if (!joined) {
-			recorded(due).forEach((item) -> this.parts.engine().cache().add(item.operation(), item.written()));
+			RecordClaims.recorded(due)
+				.forEach((item) -> this.parts.engine().cache().add(item.operation(), item.written()));
 		}
 		due.forEach(Item::done);
 		return false;
-	}
-
-	// The items that have a record.
-	private static List<Item> recorded(List<Item> items) {
-		return StoreCalls.some(items, (item) -> item.isClaimed() && !item.hasPosition());
-	}
-
-	private void settleAfterRollback(List<Item> due, @Nullable Throwable error) {
-		List<ClaimRequest> claims = requests();
-		List<OffsetMark> marks = marks(due);
-		if (claims.isEmpty() && marks.isEmpty()) {
-			return;
-		}
-		Object subject = this.run.subject(due);
-		BooleanSupplier undo = () -> this.transactions.undo(subject, claims, marks, error);
-		boolean failed = error != null && Outcomes.isFailure(error);
-		this.transactions.settleAfterRollback(due.get(0).operation(), failed, (inDoubt) -> {
-			if (failed) {
-				noteFailures(subject, claims, marks, undo, Objects.requireNonNull(error), inDoubt);
-			}
-			else {
-				undo.getAsBoolean();
-			}
-		});
 	}
 
 	private static @Nullable IdempotentExecution execution(Item item) {
@@ -318,17 +222,24 @@ final class TransactionalProtocol {
 				? new ClaimedExecution(item.operation().key(), acquired) : null;
 	}
 
-	private List<ClaimRequest> requests() {
-		return StoreCalls.each(this.requested, Item::request);
+	private List<Claimed> claimed(List<Item> items) {
+		return this.claims.stream().map((kind) -> kind.claimed(items)).filter((claimed) -> !claimed.isEmpty()).toList();
 	}
 
-	private void store(List<Item> items) {
-		List<Item> withResult = StoreCalls.some(recorded(items), (item) -> item.written() != null);
-		this.calls.callEachInTransaction(StoreCall.COMPLETE, this.run.subject(items),
-				StoreCalls.each(withResult, Item::completion), (part) -> {
-					this.store.storeResults(part);
-					return part;
-				});
+	private void settleAfterRollback(List<Item> due, @Nullable Throwable error) {
+		List<Claimed> claimed = claimed(due);
+		if (claimed.isEmpty()) {
+			return;
+		}
+		boolean failed = error != null && Outcomes.isFailure(error);
+		this.transactions.settleAfterRollback(due.get(0).operation(), failed, (inDoubt) -> {
+			if (failed) {
+				noteFailures(claimed, claimed, Objects.requireNonNull(error), inDoubt);
+			}
+			else {
+				undo(claimed, error);
+			}
+		});
 	}
 
 	// The handler requested a rollback of its writes and returned: the operations are
@@ -336,26 +247,12 @@ final class TransactionalProtocol {
 	// completed one of them meanwhile, all are claimed again. Returns whether it is
 	// recorded.
 	private boolean completeWithoutEffect(List<Item> done, List<Item> undone) {
-		List<Item> recorded = recorded(done);
-		List<Item> positioned = StoreCalls.some(done,
-				(item) -> item.isPositioned() || this.declinedPositions.contains(item));
-		if (recorded.isEmpty() && positioned.isEmpty()) {
+		if (done.stream().allMatch((item) -> item.claim() == null)) {
 			return true;
 		}
-		Object subject = this.run.subject(done);
 		try {
-			this.transactions.completeWithoutEffect(subject, this.boundary.definition(), () -> {
-				if (!recorded.isEmpty()) {
-					List<Claim> claims = claimAll(StoreCalls.each(recorded, Item::request), subject, false);
-					if (!claims.stream().allMatch(Claim.Acquired.class::isInstance)) {
-						throw Transactions.lost(false, subject, null);
-					}
-					store(recorded);
-				}
-				if (!positioned.isEmpty()) {
-					this.offsets.completeWithoutEffect(this.run, positioned);
-				}
-			});
+			this.transactions.completeWithoutEffect(this.run.subject(done), this.boundary.definition(),
+					() -> this.claims.forEach((kind) -> kind.completeWithoutEffect(done)));
 			return true;
 		}
 		catch (OperationLostException ex) {
@@ -371,7 +268,7 @@ final class TransactionalProtocol {
 	private boolean failed(List<Item> due, Throwable error, boolean inDoubt) {
 		Object declined = this.run.declined(due, error);
 		if (!inDoubt && (declined != null || !Outcomes.isFailure(error))) {
-			undo(due, error);
+			undo(claimed(due), error);
 		}
 		return (declined != null) ? declined(due, due.get(this.run.failedAt(due, error)), declined)
 				: handleFailure(due, error, true, inDoubt);
@@ -404,16 +301,21 @@ final class TransactionalProtocol {
 			due.forEach((item) -> item.undone(blocked));
 			return false;
 		}
-		List<Item> failed = StoreCalls.some((position < 0) ? due : List.of(due.get(position)), Item::isClaimed);
 		try {
 			if (noted && Outcomes.isFailure(error)) {
-				noteFailures(failed, due, error, inDoubt);
+				List<Claimed> all = claimed(due);
+				List<Claimed> failed = (position < 0) ? all : claimed(List.of(due.get(position)));
+				List<Item> lost = noteFailures(failed, all, error, inDoubt);
+				if (!lost.isEmpty()) {
+					OperationLostException loss = Transactions.lost(inDoubt, this.run.subject(due), error);
+					if (inDoubt) {
+						throw loss;
+					}
+					return lost(due, lost, position, loss, error);
+				}
 			}
 		}
 		catch (OperationBlockedException ex) {
-			if (!inDoubt && ex instanceof OperationLostException) {
-				return lost(due, failed, position, ex, error);
-			}
 			due.forEach((item) -> item.undone(ex));
 			return false;
 		}
@@ -424,46 +326,50 @@ final class TransactionalProtocol {
 
 	// Another owner has taken over a key after the rollback. Nothing has happened twice:
 	// the other items run again without the failed one, or have failed with it.
-	private boolean lost(List<Item> due, List<Item> failed, int position, OperationBlockedException loss,
-			Throwable error) {
+	private boolean lost(List<Item> due, List<Item> lost, int position, OperationLostException loss, Throwable error) {
 		this.run.setRolledBack(loss);
 		if (position >= 0) {
 			this.plan.unclaim();
 			due.get(position).setClaimFailure(loss);
 			return true;
 		}
-		failed.stream()
-			.filter((item) -> item.hasPosition() || this.lost.contains(item.request()))
-			.forEach((item) -> item.undone(loss));
+		lost.forEach((item) -> item.undone(loss));
 		this.plan.fail(null, error);
 		return false;
 	}
 
-	// If none of the claims of the transaction belongs to the failure, none of them can
-	// tell whether the handler has committed it.
-	private void noteFailures(List<Item> claimed, List<Item> due, Throwable error, boolean inDoubt) {
-		Object subject = this.run.subject(due);
-		List<ClaimRequest> failed = StoreCalls.each(recorded(claimed), Item::request);
-		noteFailures(subject, failed, marks(claimed), () -> undo(due, error), error, inDoubt);
-		if (claimed.isEmpty() && !inDoubt) {
-			undo(due, error);
+	// Record the failure of a transaction that was rolled back, unless a completion is
+	// found. The handler may have committed it itself, with all those of the transaction.
+	// If no claim belongs to the failure, none of them can tell. Returns the items whose
+	// failure is not recorded.
+	private List<Item> noteFailures(List<Claimed> failed, List<Claimed> all, Throwable error, boolean inDoubt) {
+		try {
+			List<Item> lost = fail(failed, error);
+			boolean undone = !inDoubt && (!lost.isEmpty() || failed.isEmpty()) && undo(all, error);
+			return (undone && !lost.isEmpty()) ? fail(failed, error) : lost;
+		}
+		catch (OperationBlockedException ex) {
+			ex.addSuppressed(error);
+			throw ex;
 		}
 	}
 
-	private void noteFailures(Object subject, List<ClaimRequest> failed, List<OffsetMark> marks, BooleanSupplier undo,
-			Throwable error, boolean inDoubt) {
-		this.transactions.failed(subject, () -> {
-			this.lost = this.transactions.noteFailures(subject, failed, error);
-			return this.lost.isEmpty() && !this.offsets.isRaised(subject, marks);
-		}, undo, error, inDoubt);
+	private static List<Item> fail(List<Claimed> failed, Throwable error) {
+		return failed.stream().flatMap((claimed) -> claimed.fail(error).stream()).toList();
 	}
 
-	private boolean undo(List<Item> due, Throwable error) {
-		return this.transactions.undo(this.run.subject(due), requests(), marks(due), error);
-	}
-
-	private List<OffsetMark> marks(List<Item> items) {
-		return this.offsets.marks(StoreCalls.some(items, Item::isPositioned), this.token);
+	// Returns false if that is not possible now, as when another owner holds a key.
+	private static boolean undo(List<Claimed> claimed, @Nullable Throwable error) {
+		try {
+			claimed.forEach(Claimed::undo);
+			return true;
+		}
+		catch (OperationBlockedException ex) {
+			if (error != null) {
+				error.addSuppressed(ex);
+			}
+			return false;
+		}
 	}
 
 	/**
@@ -472,11 +378,12 @@ final class TransactionalProtocol {
 	 * @param engine the parts of the template
 	 * @param store the store
 	 * @param transactions begins and ends transactions
-	 * @param offsets the claims of operations with offsets
+	 * @param marks the marks of the store, {@code null} if it has none
+	 * @param skipped reports skipped records
 	 * @param settlements settles claims of earlier transactions
 	 */
-	record Parts(Engine engine, TransactionalIdempotencyStore store, Transactions transactions, OffsetClaims offsets,
-			Settlements settlements) {
+	record Parts(Engine engine, TransactionalIdempotencyStore store, Transactions transactions,
+			@Nullable OffsetMarks marks, SkippedOffsets skipped, Settlements settlements) {
 
 	}
 

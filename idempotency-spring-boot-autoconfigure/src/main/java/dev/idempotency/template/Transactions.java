@@ -3,10 +3,8 @@ package dev.idempotency.template;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.stream.IntStream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -29,14 +27,8 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationLostException;
-import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.EndedTransactions;
-import dev.idempotency.store.Ending;
-import dev.idempotency.store.Failure;
-import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.store.OffsetMark;
 import dev.idempotency.store.TransactionalIdempotencyStore;
-import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
  * Begins and ends the transactions of transactional mode. The store is unavailable when
@@ -260,65 +252,6 @@ final class Transactions {
 	static boolean isInDoubt(TransactionStatus transaction, Throwable error) {
 		return transaction.isCompleted() && (StoreErrors.isOutage(error) || error instanceof UnexpectedRollbackException
 				|| !(transaction instanceof AbstractTransactionStatus status && status.isLocalRollbackOnly()));
-	}
-
-	// Record the failure of a transaction that was rolled back, unless a completion is
-	// found. The handler may have committed it itself, with all those of the transaction.
-	void failed(Object subject, BooleanSupplier recording, BooleanSupplier undo, Throwable error, boolean inDoubt) {
-		boolean recorded;
-		try {
-			recorded = recording.getAsBoolean();
-			if (!recorded && !inDoubt && undo.getAsBoolean()) {
-				recorded = recording.getAsBoolean();
-			}
-		}
-		catch (OperationBlockedException ex) {
-			ex.addSuppressed(error);
-			throw ex;
-		}
-		if (!recorded) {
-			throw lost(inDoubt, subject, error);
-		}
-	}
-
-	// Returns the requests whose keys were not free.
-	List<ClaimRequest> noteFailures(Object subject, List<ClaimRequest> claims, Throwable error) {
-		Failure failure = this.engine.results().failure(error);
-		List<Settlement> answers = StoreCalls
-			.inParts(claims,
-					(part) -> this.calls
-						.settle(StoreCall.FAIL, subject,
-								() -> StoreCalls.answers(part,
-										this.store.settleAfterTransaction(
-												StoreCalls.each(part, (claim) -> new Ending.Failed(claim, failure)),
-												List.of()))));
-		return IntStream.range(0, claims.size())
-			.filter((i) -> answers.get(i) != Settlement.SETTLED)
-			.mapToObj(claims::get)
-			.toList();
-	}
-
-	// Undo the completions that a handler has committed itself, if it has. A duplicate
-	// may have added them to the cache. Returns false if that is not possible now, as
-	// when another owner holds the key.
-	boolean undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks, @Nullable Throwable error) {
-		this.engine.cache().removeAll(claims.stream().map(ClaimRequest::key).toList());
-		try {
-			StoreCalls.inParts(claims, (part) -> undo(subject, part, List.of()));
-			StoreCalls.inParts(marks, (part) -> undo(subject, List.of(), part));
-			return true;
-		}
-		catch (OperationBlockedException ex) {
-			if (error != null) {
-				error.addSuppressed(ex);
-			}
-			return false;
-		}
-	}
-
-	private List<?> undo(Object subject, List<ClaimRequest> claims, List<OffsetMark> marks) {
-		return this.calls.settle(StoreCall.RELEASE, subject,
-				() -> this.store.settleAfterTransaction(StoreCalls.each(claims, Ending.Released::new), marks));
 	}
 
 	static OperationLostException lost(boolean inDoubt, Object subject, @Nullable Throwable error) {
