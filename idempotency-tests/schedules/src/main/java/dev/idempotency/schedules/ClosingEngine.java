@@ -14,8 +14,9 @@ import dev.idempotency.template.IdempotentOperation;
  */
 final class ClosingEngine implements Scenario {
 
-	// The settlements and the retries each have ten seconds, and a call may be slow.
-	private static final Duration LONGEST = Duration.ofSeconds(30);
+	// The settlements and the retries each have ten seconds, and a call may be slow. Time
+	// also passes while the scheduler runs other threads.
+	private static final Duration LONGEST = Duration.ofSeconds(45);
 
 	@Override
 	public void run(World world) {
