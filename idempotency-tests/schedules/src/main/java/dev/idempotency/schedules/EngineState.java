@@ -23,7 +23,8 @@ final class EngineState {
 		return UnreliableStore.withoutScheduling(() -> {
 			List<String> remaining = new ArrayList<>();
 			for (String path : MAPS) {
-				// Another thread that has just removed the last element has not counted it
+				// Another thread that has just removed the last element has not counted
+				// it
 				// yet, so the map itself is not empty.
 				List<?> values = new ArrayList<>(((Map<?, ?>) read(template, path)).values());
 				if (!values.isEmpty()) {
