@@ -23,9 +23,7 @@ final class EngineState {
 		return UnreliableStore.withoutScheduling(() -> {
 			List<String> remaining = new ArrayList<>();
 			for (String path : MAPS) {
-				// Another thread that has just removed the last element has not counted
-				// it
-				// yet, so the map itself is not empty.
+				// A map counts a removal after it has happened.
 				List<?> values = new ArrayList<>(((Map<?, ?>) read(template, path)).values());
 				if (!values.isEmpty()) {
 					remaining.add(path + " has " + values.size() + " elements");
