@@ -144,6 +144,10 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 		return new MySqlDialect(mariaDb);
 	}
 
+	JdbcExecutor executor(DataSource dataSource, Duration timeout) {
+		return new JdbcExecutor(dataSource, this.dialect, this.isolation, timeout);
+	}
+
 	boolean hasTable(Connection connection) throws SQLException {
 		return !this.dialect.catalog().columns(connection, this.table, this.table.table()).isEmpty();
 	}

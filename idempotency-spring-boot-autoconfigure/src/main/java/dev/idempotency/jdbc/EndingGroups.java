@@ -3,6 +3,8 @@ package dev.idempotency.jdbc;
 import java.util.ArrayList;
 import java.util.List;
 
+import org.jspecify.annotations.Nullable;
+
 import dev.idempotency.store.Ending;
 
 /**
@@ -36,8 +38,12 @@ record EndingGroups(long maxResultBytes) {
 		return groups;
 	}
 
+	static byte @Nullable [] result(Ending ending) {
+		return (ending instanceof Ending.Completed completed) ? completed.result() : null;
+	}
+
 	private static int size(Ending ending) {
-		byte[] result = (ending instanceof Ending.Completed completed) ? completed.result() : null;
+		byte[] result = result(ending);
 		return (result != null) ? result.length : 0;
 	}
 

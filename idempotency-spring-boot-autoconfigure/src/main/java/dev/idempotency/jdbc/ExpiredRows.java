@@ -19,8 +19,6 @@ import dev.idempotency.store.ExpiredRecords;
  */
 final class ExpiredRows implements ExpiredRecords {
 
-	static final Duration TIMEOUT = Duration.ofSeconds(30);
-
 	private final JdbcExecutor executor;
 
 	private final String table;
@@ -43,7 +41,7 @@ final class ExpiredRows implements ExpiredRecords {
 	// The condition follows the one for the time after which a row has expired.
 	ExpiredRows(JdbcExecutor executor, Dialect dialect, TableName table, String name, String time, String condition,
 			Duration patience) {
-		this.executor = executor;
+		this.executor = executor.patient();
 		this.table = name;
 		this.turn = SqlStatement.of(dialect.cleanupTurn(table));
 		this.delete = dialect.deletion(table, time, condition);
@@ -59,16 +57,16 @@ final class ExpiredRows implements ExpiredRecords {
 
 	@Override
 	public int deleteExpired(int limit, Duration pause) {
-		Deleted deleted = this.executor.inNewTransaction(TIMEOUT,
-				(connection) -> (acquiresTurn(connection, pause) && pause(pause)) ? delete(connection, limit)
-						: new Deleted(0, null));
+		Deleted deleted = this.executor
+			.inNewTransaction((connection) -> (acquiresTurn(connection, pause) && pause(pause))
+					? delete(connection, limit) : new Deleted(0, null));
 		// The next run starts from the beginning, because locked rows may be free then.
 		this.reached = (deleted.count() == limit) ? deleted.last() : null;
 		return deleted.count();
 	}
 
 	private boolean acquiresTurn(Connection connection, Duration pause) throws SQLException {
-		String silence = Long.toString(pause.plus(TIMEOUT).toMillis());
+		String silence = Long.toString(pause.plus(JdbcExecutor.PATIENCE).toMillis());
 		return this.turn.first(connection, Parameters.of("silence", silence), (row) -> row.getBoolean(1)).orElse(false);
 	}
 
@@ -93,8 +91,7 @@ final class ExpiredRows implements ExpiredRecords {
 
 	@Override
 	public Duration backlogAge() {
-		long age = this.executor.autonomous(TIMEOUT,
-				(connection) -> this.backlog.first(connection, Parameters.none(), (row) -> row.getLong(1)).orElse(0L));
+		long age = this.executor.first(this.backlog, Parameters.none(), (row) -> row.getLong(1)).orElse(0L);
 		Duration late = Duration.ofMillis(age).minus(this.patience);
 		return late.isNegative() ? Duration.ZERO : late;
 	}

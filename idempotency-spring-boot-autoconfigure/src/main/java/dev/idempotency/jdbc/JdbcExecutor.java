@@ -5,6 +5,8 @@ import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 
 import javax.sql.DataSource;
 
@@ -21,6 +23,7 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationInProgressException;
 import dev.idempotency.jdbc.Dialect.Problem;
+import dev.idempotency.jdbc.SqlStatement.RowReader;
 
 /**
  * Runs statements within a time limit, in the current transaction or independently of it.
@@ -29,8 +32,16 @@ import dev.idempotency.jdbc.Dialect.Problem;
  * @param dialect the dialect of the database
  * @param isolation the first statement of its own transactions, {@code null} if they need
  * none
+ * @param timeout the time limit of a call
  */
-record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation) {
+record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String isolation, Duration timeout) {
+
+	/**
+	 * The time limit of calls that no application waits for. While a transaction of the
+	 * database is very old, reading an outbox is slow, because rows that were published
+	 * since then cannot leave the indexes.
+	 */
+	static final Duration PATIENCE = Duration.ofSeconds(30);
 
 	private static final Log logger = LogFactory.getLog(JdbcExecutor.class);
 
@@ -49,14 +60,19 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 
 	private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-	<T extends @Nullable Object> T inTransaction(Duration timeout, Work<T> work) {
+	// The same for calls that no application waits for.
+	JdbcExecutor patient() {
+		return new JdbcExecutor(this.dataSource, this.dialect, this.isolation, PATIENCE);
+	}
+
+	<T extends @Nullable Object> T inTransaction(Work<T> work) {
 		try {
 			// Otherwise a connection that commits each statement would be bound here.
 			Assert.state(TransactionSynchronizationManager.hasResource(this.dataSource), NO_TRANSACTION);
 			Connection connection = DataSourceUtils.doGetConnection(this.dataSource);
 			try {
 				Assert.state(!connection.getAutoCommit(), NO_TRANSACTION);
-				return limited(connection, timeout, work);
+				return limited(connection, work);
 			}
 			finally {
 				DataSourceUtils.doReleaseConnection(connection, this.dataSource);
@@ -114,17 +130,29 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 	}
 
 	// Run work independently of the current transaction.
-	<T extends @Nullable Object> T autonomous(Duration timeout, Work<T> work) {
-		return run(timeout, false, work);
+	<T extends @Nullable Object> T autonomous(Work<T> work) {
+		return run(false, work);
 	}
 
-	<T extends @Nullable Object> T inNewTransaction(Duration timeout, Work<T> work) {
-		return run(timeout, true, work);
+	<T> List<T> query(SqlStatement statement, Parameters parameters, RowReader<T> reader) {
+		return autonomous((connection) -> statement.query(connection, parameters, reader));
 	}
 
-	private <T extends @Nullable Object> T run(Duration timeout, boolean transaction, Work<T> work) {
+	<T> Optional<T> first(SqlStatement statement, Parameters parameters, RowReader<T> reader) {
+		return autonomous((connection) -> statement.first(connection, parameters, reader));
+	}
+
+	int update(SqlStatement statement, Parameters parameters) {
+		return autonomous((connection) -> statement.update(connection, parameters));
+	}
+
+	<T extends @Nullable Object> T inNewTransaction(Work<T> work) {
+		return run(true, work);
+	}
+
+	private <T extends @Nullable Object> T run(boolean transaction, Work<T> work) {
 		try (Connection connection = connect()) {
-			return limited(connection, timeout, (limited) -> repeated(limited, transaction, work));
+			return limited(connection, (limited) -> repeated(limited, transaction, work));
 		}
 		catch (SQLException ex) {
 			throw translate(ex);
@@ -202,11 +230,10 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 		}
 	}
 
-	private <T extends @Nullable Object> T limited(Connection connection, Duration timeout, Work<T> work)
-			throws SQLException {
+	private <T extends @Nullable Object> T limited(Connection connection, Work<T> work) throws SQLException {
 		int previous;
 		try {
-			previous = this.dialect.limit(connection, timeout);
+			previous = this.dialect.limit(connection, this.timeout);
 		}
 		catch (SQLFeatureNotSupportedException ex) {
 			return work.on(connection);

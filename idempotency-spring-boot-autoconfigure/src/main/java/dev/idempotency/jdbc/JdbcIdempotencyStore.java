@@ -58,11 +58,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		.of(new Ending.Released(new ClaimRequest(IdempotencyKey.of("idempotency", "ping"), new UUID(0, 0), null,
 				Duration.ofSeconds(1), Duration.ofSeconds(2))));
 
-	private final DataSource dataSource;
-
 	private final TableName table;
-
-	private final Duration timeout;
 
 	private final Layout layout;
 
@@ -87,8 +83,6 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	private final @Nullable PartitionMaintenance partitions;
 
 	private final JdbcOffsetMarks offsets;
-
-	private final @Nullable String leaseProblem;
 
 	private final EndingGroups groups;
 
@@ -118,33 +112,26 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	public JdbcIdempotencyStore(DataSource dataSource, String table, Duration timeout, Layout layout,
 			Duration partitionInterval, @Nullable DataSource renewals) {
 		Deadline.requireTimeout(timeout);
-		this.dataSource = dataSource;
 		this.table = TableName.of(table);
-		this.timeout = timeout;
 		this.layout = layout;
 		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, layout);
 		Dialect dialect = database.dialect();
 		this.qualified = database.table();
-		this.executor = new JdbcExecutor(dataSource, dialect, database.isolation());
+		this.executor = database.executor(dataSource, timeout);
 		this.sql = dialect.records(this.qualified, timeout.dividedBy(2));
 		this.claims = new JdbcClaims(this.sql, dialect);
-		this.settlements = new JdbcSettlements(this.executor, this.sql, timeout);
+		this.settlements = new JdbcSettlements(this.executor, this.sql);
 		this.renewals = renewals;
-		this.renewing = (renewals != null)
-				? new JdbcSettlements(new JdbcExecutor(renewals, dialect, database.isolation()), this.sql, timeout)
+		this.renewing = (renewals != null) ? new JdbcSettlements(database.executor(renewals, timeout), this.sql)
 				: this.settlements;
-		this.records = new JdbcRecords(this.executor, this.sql, this.qualified, timeout);
+		this.records = new JdbcRecords(this.executor, this.sql);
 		this.partitions = (layout == Layout.PARTITIONED)
 				? new PartitionMaintenance(this.executor, this.qualified, partitionInterval) : null;
 		this.expired = new ExpiredRows(this.executor, dialect, this.qualified, table(), "expires_at",
 				" AND NOT (state = 'P' AND lease_until > CURRENT_TIMESTAMP)",
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,
-				dialect.offsets(this.qualified, timeout.dividedBy(2)), timeout);
-		this.leaseProblem = DatabaseInspection.isRouting(dataSource)
-				? "the DataSource of the JDBC store chooses its database by the thread (AbstractRoutingDataSource), and "
-						+ "other threads renew and complete claims"
-				: null;
+				dialect.offsets(this.qualified, timeout.dividedBy(2)));
 		this.groups = new EndingGroups(dialect.maxResultBytes());
 	}
 
@@ -158,7 +145,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 * @return the {@link DataSource} that was passed to the constructor
 	 */
 	public DataSource dataSource() {
-		return this.dataSource;
+		return this.executor.dataSource();
 	}
 
 	/**
@@ -168,9 +155,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 * @return the store, {@code null} if there are no such connections
 	 */
 	public @Nullable JdbcIdempotencyStore reader() {
-		return (this.renewals != null)
-				? new JdbcIdempotencyStore(this.renewals, table(), this.timeout, this.layout, Duration.ofDays(1), null)
-				: null;
+		return (this.renewals != null) ? new JdbcIdempotencyStore(this.renewals, table(), this.executor.timeout(),
+				this.layout, Duration.ofDays(1), null) : null;
 	}
 
 	/**
@@ -180,7 +166,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	 */
 	public boolean hasSameRecords(JdbcIdempotencyStore other) {
 		return this.qualified.isSame(other.qualified)
-				&& JdbcSchemaMigration.isSameDatabase(this.dataSource, other.dataSource);
+				&& JdbcSchemaMigration.isSameDatabase(dataSource(), other.dataSource());
 	}
 
 	@Override
@@ -190,13 +176,16 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public @Nullable String leaseProblem() {
-		return this.leaseProblem;
+		return DatabaseInspection.isRouting(dataSource())
+				? "the DataSource of the JDBC store chooses its database by the thread (AbstractRoutingDataSource), and "
+						+ "other threads renew and complete claims"
+				: null;
 	}
 
 	@Override
 	public List<Claim> claim(List<ClaimRequest> requests) {
-		return requests.isEmpty() ? List.of() : this.executor.autonomous(this.timeout,
-				(connection) -> this.claims.claimAll(connection, requests, true));
+		return requests.isEmpty() ? List.of()
+				: this.executor.autonomous((connection) -> this.claims.claimAll(connection, requests, true));
 	}
 
 	@Override
@@ -206,16 +195,12 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	private List<Settlement> settleGroup(List<Ending> endings) {
 		List<ClaimRequest> owned = claims(endings);
-		Ending first = endings.get(0);
-		if (first instanceof Ending.Completed completed) {
-			return (owned.size() == 1)
-					? this.settlements.settleAll(Name.COMPLETE, owned,
-							Parameters.of(first.claim()).with("result", completed.result()))
-					: this.settlements.settleAll(Name.COMPLETE_ALL, owned, Parameters.owned(owned)
-						.withBytes("result", endings, (ending) -> ((Ending.Completed) ending).result()));
+		if (endings.get(0) instanceof Ending.Completed) {
+			return this.settlements.settleAll((owned.size() == 1) ? Name.COMPLETE : Name.COMPLETE_ALL, owned,
+					results(endings, owned));
 		}
 		Parameters parameters = Parameters.owned(owned);
-		return (first instanceof Ending.Failed failed)
+		return (endings.get(0) instanceof Ending.Failed failed)
 				? this.settlements.settleAll(Name.FAIL_ALL, owned, parameters.failed(failed.failure()))
 				: this.settlements.settleAll(Name.RELEASE_ALL, owned, parameters);
 	}
@@ -253,8 +238,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		if (!supportsClaimAhead()) {
 			return TransactionalIdempotencyStore.super.completeAndClaim(completed, next);
 		}
-		return this.executor
-			.autonomous(this.timeout, (connection) -> this.claims.completeAndClaim(connection, completed, next))
+		return this.executor.autonomous((connection) -> this.claims.completeAndClaim(connection, completed, next))
 			// Its repetition finds out why the claim is not completed.
 			.orElseGet(() -> new CompletionAndClaim(settle(List.of(completed)).get(0), null));
 	}
@@ -289,8 +273,8 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public List<Optional<Claim>> insert(List<ClaimRequest> requests) {
-		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
-				(connection) -> this.claims.insertAll(connection, requests));
+		return requests.isEmpty() ? List.of()
+				: this.executor.inTransaction((connection) -> this.claims.insertAll(connection, requests));
 	}
 
 	@Override
@@ -298,7 +282,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		Work<List<Claim>> claim = (connection) -> this.claims.claimAll(connection, requests, false);
 		Work<List<Claim>> safe = joined ? (connection) -> this.claims.inSavepoint(connection, claim,
 				(claimed) -> claimed.stream().anyMatch(Claim.Acquired.class::isInstance)) : claim;
-		return requests.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout, safe);
+		return requests.isEmpty() ? List.of() : this.executor.inTransaction(safe);
 	}
 
 	@Override
@@ -308,16 +292,19 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 	}
 
 	private void storeGroup(List<Ending.Completed> stored) {
-		boolean one = stored.size() == 1;
-		Parameters parameters = one ? Parameters.of(stored.get(0).claim()).with("result", stored.get(0).result())
-				: Parameters.owned(claims(stored)).withBytes("result", stored, Ending.Completed::result);
-		if (this.executor.inTransaction(this.timeout,
-				(connection) -> this.sql.get(one ? Name.STORE_RESULT : Name.STORE_RESULTS)
-					.update(connection, parameters)) < stored.size()) {
+		SqlStatement statement = this.sql.get((stored.size() == 1) ? Name.STORE_RESULT : Name.STORE_RESULTS);
+		Parameters parameters = results(stored, claims(stored));
+		if (this.executor.inTransaction((connection) -> statement.update(connection, parameters)) < stored.size()) {
 			throw new UnexpectedRollbackException(
 					"The transaction no longer contains the record of the key, because the handler has rolled back its "
 							+ "connection. Let the handler throw an exception or set the transaction to rollback-only");
 		}
+	}
+
+	// The statement for one claim has single parameters.
+	private static Parameters results(List<? extends Ending> endings, List<ClaimRequest> claims) {
+		return (claims.size() == 1) ? Parameters.of(claims.get(0)).with("result", EndingGroups.result(endings.get(0)))
+				: Parameters.owned(claims).withBytes("result", endings, EndingGroups::result);
 	}
 
 	private static List<ClaimRequest> claims(List<? extends Ending> endings) {
@@ -340,7 +327,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 			return null;
 		}
 		int level = (isolation != TransactionDefinition.ISOLATION_DEFAULT) ? isolation
-				: DatabaseInspection.ask(this.dataSource, Connection::getTransactionIsolation);
+				: DatabaseInspection.ask(dataSource(), Connection::getTransactionIsolation);
 		String name = switch (level) {
 			case Connection.TRANSACTION_REPEATABLE_READ -> "REPEATABLE READ";
 			case Connection.TRANSACTION_SERIALIZABLE -> "SERIALIZABLE";
@@ -352,7 +339,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public Claim lookUp(ClaimRequest request) {
-		return this.executor.autonomous(this.timeout, (connection) -> this.claims.lookUp(connection, request));
+		return this.executor.autonomous((connection) -> this.claims.lookUp(connection, request));
 	}
 
 	@Override

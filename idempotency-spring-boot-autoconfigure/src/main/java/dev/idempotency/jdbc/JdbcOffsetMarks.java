@@ -2,7 +2,6 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -22,16 +21,15 @@ import dev.idempotency.store.OffsetMarks.StoredMark;
 /**
  * The marks of processed offsets, in a table beside that of the records.
  */
-record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
-		Duration timeout) implements OffsetMarks {
+record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql) implements OffsetMarks {
 
 	@Override
 	public List<Long> raise(List<OffsetMark> marks, boolean joined) {
 		Work<List<Long>> raise = (connection) -> raise(connection, marks);
 		Predicate<List<Long>> raised = (previous) -> IntStream.range(0, marks.size())
 			.anyMatch((i) -> previous.get(i) < marks.get(i).offset());
-		return marks.isEmpty() ? List.of() : this.executor.inTransaction(this.timeout,
-				joined ? (connection) -> this.claims.inSavepoint(connection, raise, raised) : raise);
+		return marks.isEmpty() ? List.of() : this.executor
+			.inTransaction(joined ? (connection) -> this.claims.inSavepoint(connection, raise, raised) : raise);
 	}
 
 	private List<Long> raise(Connection connection, List<OffsetMark> marks) throws SQLException {
@@ -55,7 +53,7 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 
 	void undo(List<OffsetMark> marks) {
 		if (!marks.isEmpty()) {
-			this.executor.autonomous(this.timeout, (connection) -> {
+			this.executor.autonomous((connection) -> {
 				for (OffsetMark mark : marks) {
 					this.sql.undo().update(connection, Parameters.of("id", mark.id()).with("token", mark.token()));
 				}
@@ -74,10 +72,7 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 
 	@Override
 	public OptionalLong find(OffsetMark mark) {
-		return this.executor
-			.autonomous(this.timeout,
-					(connection) -> this.sql.find()
-						.first(connection, Parameters.of("id", mark.id()), (row) -> row.getLong(1)))
+		return this.executor.first(this.sql.find(), Parameters.of("id", mark.id()), (row) -> row.getLong(1))
 			.map(OptionalLong::of)
 			.orElse(OptionalLong.empty());
 	}
@@ -85,19 +80,18 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql,
 	@Override
 	public List<StoredMark> list(int limit) {
 		ValueTypes types = this.sql.types();
-		return this.executor.autonomous(this.timeout,
-				(connection) -> this.sql.list()
-					.query(connection, Parameters.of("limit", limit), (row) -> new StoredMark(row.getString("scope"),
-							row.getString("topic"), Objects.requireNonNull(types.uuid(row, "topic_id")),
-							row.getInt("topic_partition"), row.getLong("last_offset"),
-							Objects.requireNonNull(types.time(row, row.findColumn("updated_at"))).toInstant())));
+		return this.executor.query(this.sql.list(), Parameters.of("limit", limit),
+				(row) -> new StoredMark(row.getString("scope"), row.getString("topic"),
+						Objects.requireNonNull(types.uuid(row, "topic_id")), row.getInt("topic_partition"),
+						row.getLong("last_offset"),
+						Objects.requireNonNull(types.time(row, row.findColumn("updated_at"))).toInstant()));
 	}
 
 	@Override
 	public boolean lower(String scope, String topic, int partition, long next) {
 		Assert.isTrue(next >= 0, "'next' must not be negative");
 		Parameters parameters = Parameters.of("scope", scope).with("topic", topic).with("topic_partition", partition);
-		return this.executor.autonomous(this.timeout, (connection) -> {
+		return this.executor.autonomous((connection) -> {
 			int lowered = 0;
 			// On some databases, an update by other columns than the key would
 			// wait for the marks of other partitions.

@@ -15,8 +15,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 
-import javax.sql.DataSource;
-
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
@@ -61,7 +59,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 
 	private boolean ended;
 
-	private JdbcOutboxClaim(Connection connection, OutboxSql sql, Dialect dialect, OutboxMarks marks, boolean delete,
+	private JdbcOutboxClaim(Connection connection, Dialect dialect, OutboxSql sql, OutboxMarks marks, boolean delete,
 			OutboxStore.DeadLetterPolicy onDeadLetter) {
 		this.connection = connection;
 		this.sql = sql;
@@ -71,14 +69,13 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 		this.onDeadLetter = onDeadLetter;
 	}
 
-	static JdbcOutboxClaim open(DataSource dataSource, OutboxSql sql, Dialect dialect, OutboxMarks marks,
-			Duration timeout, boolean delete, OutboxStore.DeadLetterPolicy onDeadLetter, int rows,
-			Set<String> without) {
+	static JdbcOutboxClaim open(JdbcExecutor executor, OutboxSql sql, OutboxMarks marks, boolean delete,
+			OutboxStore.DeadLetterPolicy onDeadLetter, int rows, Set<String> without) {
 		try {
-			JdbcOutboxClaim claim = new JdbcOutboxClaim(dataSource.getConnection(), sql, dialect, marks, delete,
-					onDeadLetter);
+			JdbcOutboxClaim claim = new JdbcOutboxClaim(executor.dataSource().getConnection(), executor.dialect(), sql,
+					marks, delete, onDeadLetter);
 			try {
-				claim.begin(timeout);
+				claim.begin(executor.timeout());
 				claim.find(rows, without);
 				return claim;
 			}
@@ -88,7 +85,7 @@ final class JdbcOutboxClaim implements OutboxStore.Claim {
 			}
 		}
 		catch (SQLException ex) {
-			throw new IdempotencyStoreUnavailableException(reason(sql.table(), dialect, ex), ex);
+			throw new IdempotencyStoreUnavailableException(reason(sql.table(), executor.dialect(), ex), ex);
 		}
 	}
 

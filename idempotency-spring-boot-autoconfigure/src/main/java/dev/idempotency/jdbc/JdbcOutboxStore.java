@@ -37,11 +37,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private static final TransactionDefinition EXISTING = existing();
 
-	// The limit for statements that no application waits for. While a transaction of
-	// the database is very old, reading is slow, because rows that were published
-	// since then cannot leave the indexes.
-	private static final Duration PATIENCE = Duration.ofSeconds(30);
-
 	// Other instances may also retry and discard dead letters.
 	private static final Duration UNBLOCK_INTERVAL = Duration.ofSeconds(5);
 
@@ -55,8 +50,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	private final TableName qualified;
 
-	private final Duration timeout;
-
 	private final Duration retention;
 
 	private final boolean logged;
@@ -64,6 +57,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	private final OutboxStore.DeadLetterPolicy onDeadLetter;
 
 	private final JdbcExecutor executor;
+
+	private final JdbcExecutor patient;
 
 	private final OutboxSql sql;
 
@@ -119,12 +114,12 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.manager = manager;
 		this.ended = EndedTransactions.of(manager);
 		this.table = TableName.of(table);
-		this.timeout = timeout;
 		this.retention = retention;
 		this.logged = logged;
 		this.onDeadLetter = onDeadLetter;
 		DatabaseInspection database = DatabaseInspection.of(dataSource, this.table, Layout.SINGLE);
-		this.executor = new JdbcExecutor(dataSource, database.dialect(), null);
+		this.executor = new JdbcExecutor(dataSource, database.dialect(), null, timeout);
+		this.patient = this.executor.patient();
 		this.qualified = database.table();
 		this.sql = database.dialect().outbox(this.qualified);
 		this.insert = OutboxRowMapper.insert(this.sql, logged);
@@ -147,7 +142,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	public void insert(List<OutboxRow> rows) {
 		requireTransaction(rows.get(0));
 		try {
-			this.executor.inTransaction(this.timeout, (connection) -> this.insert.batch(connection,
+			this.executor.inTransaction((connection) -> this.insert.batch(connection,
 					rows.stream().map(OutboxRowMapper::parameters).toList()));
 		}
 		catch (IdempotencyStoreRefusedException ex) {
@@ -189,8 +184,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 	@Override
 	public OutboxStore.Claim claim(int limit, Set<String> without) {
 		unblock();
-		return JdbcOutboxClaim.open(this.executor.dataSource(), this.sql, this.executor.dialect(), this.marks, PATIENCE,
-				this.retention.isZero(), this.onDeadLetter, limit, without);
+		return JdbcOutboxClaim.open(this.patient, this.sql, this.marks, this.retention.isZero(), this.onDeadLetter,
+				limit, without);
 	}
 
 	// Makes messages pending again whose dead letter was retried or discarded. The
@@ -204,7 +199,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.unblockDueAt = now + UNBLOCK_INTERVAL.toNanos();
 		String statement = (this.onDeadLetter == OutboxStore.DeadLetterPolicy.SKIP) ? this.sql.unblockAll()
 				: this.sql.unblock();
-		if (update(PATIENCE, statement, Parameters.of("limit", UNBLOCK_LIMIT)) > 0) {
+		if (this.patient.update(this.sql.statement(statement), Parameters.of("limit", UNBLOCK_LIMIT)) > 0) {
 			// There may be more messages, and some that wait for those.
 			this.unblockDueAt = System.nanoTime();
 		}
@@ -214,7 +209,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	public void notifyRelays() {
 		String statement = this.sql.notifyRelays();
 		if (statement != null) {
-			update(this.timeout, statement, Parameters.none());
+			this.executor.update(this.sql.statement(statement), Parameters.none());
 		}
 	}
 
@@ -246,15 +241,14 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public boolean isInPublication() {
 		String statement = this.sql.inPublication();
-		return statement == null || this.executor.autonomous(PATIENCE,
-				(connection) -> this.sql.statement(statement)
-					.first(connection, Parameters.none(), (row) -> row.getBoolean(1))
-					.orElse(false));
+		return statement == null
+				|| this.patient.first(this.sql.statement(statement), Parameters.none(), (row) -> row.getBoolean(1))
+					.orElse(false);
 	}
 
 	@Override
 	public Status status() {
-		return this.executor.autonomous(PATIENCE, (connection) -> {
+		return this.patient.autonomous((connection) -> {
 			// Moves the marks also for an instance without a relay, which has no claims.
 			if (this.sql.look() != null) {
 				do {
@@ -271,10 +265,8 @@ public final class JdbcOutboxStore implements OutboxStore {
 
 	@Override
 	public List<DeadLetter> deadLetters(int limit) {
-		return this.executor.autonomous(PATIENCE,
-				(connection) -> this.sql.statement(this.sql.deadLetters())
-					.query(connection, Parameters.of("limit", limit),
-							(row) -> OutboxRowMapper.deadLetter(row, this.sql.types())));
+		return this.patient.query(this.sql.statement(this.sql.deadLetters()), Parameters.of("limit", limit),
+				(row) -> OutboxRowMapper.deadLetter(row, this.sql.types()));
 	}
 
 	@Override
@@ -307,14 +299,9 @@ public final class JdbcOutboxStore implements OutboxStore {
 	}
 
 	private int change(String statement, Parameters parameters) {
-		int changed = update(this.timeout, statement, parameters);
+		int changed = this.executor.update(this.sql.statement(statement), parameters);
 		this.unblockDueAt = System.nanoTime();
 		return changed;
-	}
-
-	private int update(Duration limit, String statement, Parameters parameters) {
-		return this.executor.autonomous(limit,
-				(connection) -> this.sql.statement(statement).update(connection, parameters));
 	}
 
 }

@@ -37,11 +37,8 @@ import dev.idempotency.store.PagePosition;
  *
  * @param executor runs the statements
  * @param sql the statements
- * @param table the table
- * @param timeout the time limit of a call
  */
-record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
-		Duration timeout) implements IdempotencyRecords {
+record JdbcRecords(JdbcExecutor executor, RecordSql sql) implements IdempotencyRecords {
 
 	Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
 		Map<UUID, IdempotencyKey> ids = new LinkedHashMap<>();
@@ -50,16 +47,14 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 			return Map.of();
 		}
 		Parameters parameters = Parameters.none().with("id", "uuid", ids.keySet().toArray());
-		List<IdempotencyRecord> found = this.executor.autonomous(this.timeout,
-				(connection) -> this.sql.get(Name.FIND_ALL)
-					.query(connection, parameters,
-							(row) -> read(Objects.requireNonNull(ids.get(this.sql.types().uuid(row, "id"))), row)));
+		List<IdempotencyRecord> found = this.executor.query(this.sql.get(Name.FIND_ALL), parameters,
+				(row) -> read(Objects.requireNonNull(ids.get(this.sql.types().uuid(row, "id"))), row));
 		return found.stream().collect(Collectors.toMap(IdempotencyRecord::key, (record) -> record));
 	}
 
 	@Override
 	public Overview overview() {
-		return this.executor.autonomous(this.timeout, (connection) -> {
+		return this.executor.autonomous((connection) -> {
 			PagePosition bound = bound(connection, PagePosition.LAST);
 			List<ScopeCount> scopes = this.sql.get(Name.OVERVIEW)
 				.query(connection, to(bound, Parameters.none()), this::scope);
@@ -78,8 +73,7 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 	private @Nullable Long estimate(Connection connection) throws SQLException {
 		return !this.sql.has(Name.ESTIMATE) ? null
 				: this.sql.get(Name.ESTIMATE)
-					.first(connection, Parameters.of("table", this.table.toString()),
-							(row) -> row.getObject(1, Long.class))
+					.first(connection, Parameters.none(), (row) -> row.getObject(1, Long.class))
 					.orElse(null);
 	}
 
@@ -113,7 +107,7 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 
 	private Page list(Name name, int limit, @Nullable String after, Parameters conditions) {
 		PagePosition start = (after != null) ? PagePosition.parse(after) : PagePosition.LAST;
-		return this.executor.autonomous(this.timeout, (connection) -> {
+		return this.executor.autonomous((connection) -> {
 			PagePosition bound = bound(connection, start);
 			Parameters parameters = to(bound, from(start, conditions)).with("limit", limit + 1);
 			List<IdempotencyRecord> found = this.sql.get(name)
@@ -144,8 +138,7 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return this.executor.autonomous(this.timeout,
-				(connection) -> first(connection, Name.RESULT, key, (row) -> row.getBytes(1)));
+		return this.executor.first(this.sql.get(Name.RESULT), Parameters.of("id", key.id()), (row) -> row.getBytes(1));
 	}
 
 	@Override
@@ -162,26 +155,22 @@ record JdbcRecords(JdbcExecutor executor, RecordSql sql, TableName table,
 	public int evictAll(Collection<IdempotencyKey> keys, boolean force) {
 		Parameters parameters = Parameters.of("force", force)
 			.with("id", "uuid", keys.stream().map(IdempotencyKey::id).toArray());
-		return this.executor.autonomous(this.timeout,
-				(connection) -> this.sql.get(Name.EVICT_ALL).update(connection, parameters));
+		return this.executor.update(this.sql.get(Name.EVICT_ALL), parameters);
 	}
 
 	// The number of rows decides. The state that is read afterwards only explains why
 	// no row was changed.
 	private Change change(Name name, IdempotencyKey key, boolean force) {
-		return this.executor.autonomous(this.timeout, (connection) -> {
-			if (this.sql.get(name).update(connection, Parameters.of("id", key.id()).with("force", force)) > 0) {
+		Parameters parameters = Parameters.of("id", key.id()).with("force", force);
+		return this.executor.autonomous((connection) -> {
+			if (this.sql.get(name).update(connection, parameters) > 0) {
 				return Change.DONE;
 			}
-			return first(connection, Name.STATE, key, (row) -> row.getString(1))
+			return this.sql.get(Name.STATE)
+				.first(connection, parameters, (row) -> row.getString(1))
 				.map((state) -> "C".equals(state) ? Change.COMPLETED : Change.ALIVE)
 				.orElse(Change.ABSENT);
 		});
-	}
-
-	private <T> Optional<T> first(Connection connection, Name name, IdempotencyKey key,
-			SqlStatement.RowReader<T> reader) throws SQLException {
-		return this.sql.get(name).first(connection, Parameters.of("id", key.id()), reader);
 	}
 
 	private IdempotencyRecord read(IdempotencyKey key, ResultSet row) throws SQLException {

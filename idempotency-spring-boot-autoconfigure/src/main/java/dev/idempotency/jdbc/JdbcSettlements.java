@@ -2,7 +2,6 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
@@ -23,9 +22,8 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  *
  * @param executor runs the statements
  * @param sql the statements
- * @param timeout the time limit of a call
  */
-record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
+record JdbcSettlements(JdbcExecutor executor, RecordSql sql) {
 
 	List<Settlement> settleAll(Name name, List<ClaimRequest> claims, Parameters parameters) {
 		if (claims.isEmpty()) {
@@ -47,7 +45,7 @@ record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 	// The statement for one claim only counts it.
 	private List<Settlement> settleAll(SqlStatement statement, boolean one, List<ClaimRequest> claims,
 			Parameters parameters) {
-		return this.executor.autonomous(this.timeout, (connection) -> {
+		return this.executor.autonomous((connection) -> {
 			Set<UUID> settled = !one ? settled(connection, statement, claims, parameters)
 					: (statement.update(connection, parameters) > 0) ? Set.of(claims.get(0).token()) : Set.of();
 			List<ClaimRequest> others = claims.stream().filter((claim) -> !settled.contains(claim.token())).toList();
@@ -64,9 +62,8 @@ record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 		Parameters parameters = Parameters.of(claim)
 			.with("fence", acquired.fence())
 			.with("attempt", acquired.attempt());
-		int rows = this.executor.autonomous(this.timeout,
-				(connection) -> this.sql.get(Name.RESTORE).update(connection, parameters));
-		return (rows > 0) ? Settlement.SETTLED : Settlement.LOST;
+		return (this.executor.update(this.sql.get(Name.RESTORE), parameters) > 0) ? Settlement.SETTLED
+				: Settlement.LOST;
 	}
 
 	List<Settlement> noteFailures(List<ClaimRequest> claims, Failure failure) {
@@ -79,10 +76,8 @@ record JdbcSettlements(JdbcExecutor executor, RecordSql sql, Duration timeout) {
 		Parameters parameters = Parameters.of(claims).failed(failure).ended("F");
 		try {
 			Set<UUID> noted = new HashSet<>();
-			this.executor.autonomous(this.timeout,
-					(connection) -> statement.query(connection, parameters,
-							(row) -> "A".equals(row.getString("outcome"))
-									&& noted.add(Objects.requireNonNull(this.sql.types().uuid(row, "id")))));
+			this.executor.query(statement, parameters, (row) -> "A".equals(row.getString("outcome"))
+					&& noted.add(Objects.requireNonNull(this.sql.types().uuid(row, "id"))));
 			return claims.stream()
 				.map((claim) -> noted.contains(claim.key().id()) ? Settlement.SETTLED : Settlement.LOST)
 				.toList();

@@ -100,7 +100,7 @@ final class MySqlRecordSql extends RecordSql {
 
 	private static final String ESTIMATE = """
 			SELECT CAST(TABLE_ROWS AS SIGNED) FROM information_schema.TABLES
-			WHERE CONCAT('`', TABLE_SCHEMA, '`.', TABLE_NAME) = :table OR CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) = :table""";
+			WHERE CONCAT('`', TABLE_SCHEMA, '`.', TABLE_NAME) = '%s'""";
 
 	private final String table;
 
@@ -178,7 +178,7 @@ final class MySqlRecordSql extends RecordSql {
 		String ids = IDS.formatted(this.table);
 		add(Name.KNOWN, "SELECT r.id FROM " + ids);
 		add(Name.FIND_ALL, "SELECT " + RECORD + " FROM " + ids);
-		add(Name.ESTIMATE, ESTIMATE);
+		add(Name.ESTIMATE, ESTIMATE.formatted(this.table));
 		add(Name.RELEASE_BY_OPERATOR,
 				this.limit.statement((OPERATOR_RELEASE + " WHERE " + RELEASABLE).formatted(this.table, NOW))
 					.confirmedBy(find("state = 'F'")));

@@ -78,7 +78,7 @@ final class Parameters {
 	}
 
 	// The driver of PostgreSQL accepts byte arrays only in an array of their type.
-	<T> Parameters withBytes(String name, List<T> rows, Function<T, byte @Nullable []> element) {
+	<T> Parameters withBytes(String name, List<? extends T> rows, Function<T, byte @Nullable []> element) {
 		return with(name, "bytea", rows.stream().map(element).toArray(byte[][]::new));
 	}
 

@@ -70,9 +70,8 @@ record PartitionMaintenance(JdbcExecutor executor, TableName table, Duration int
 	}
 
 	private @Nullable String run(String function, Parameters parameters) {
-		return this.executor
-			.autonomous(ExpiredRows.TIMEOUT,
-					(connection) -> SqlStatement.of(function).first(connection, parameters, (row) -> row.getString(1)))
+		return this.executor.patient()
+			.first(SqlStatement.of(function), parameters, (row) -> row.getString(1))
 			.orElse(null);
 	}
 

@@ -118,8 +118,8 @@ class PostgresRecordSql extends StandardRecordSql {
 	// was never analyzed.
 	private static final String ESTIMATE = """
 			SELECT SUM(CASE WHEN reltuples >= 0 THEN reltuples END)::bigint FROM pg_class
-			WHERE (oid = to_regclass(:table) AND relkind = 'r')
-			  OR oid IN (SELECT relid FROM pg_partition_tree(to_regclass(:table)) WHERE isleaf)""";
+			WHERE (oid = to_regclass('%1$s') AND relkind = 'r')
+			  OR oid IN (SELECT relid FROM pg_partition_tree(to_regclass('%1$s')) WHERE isleaf)""";
 
 	private final TableName table;
 
@@ -141,7 +141,7 @@ class PostgresRecordSql extends StandardRecordSql {
 		addHeld(Name.UNDO_ALL, "'C'", UNDO, "id", "token");
 		addHeld(Name.RENEW_ALL, "'P'", RENEWAL, "id", "token", "lease");
 		add(Name.STORE_RESULTS, STORE_RESULTS.formatted(table));
-		add(Name.ESTIMATE, ESTIMATE);
+		add(Name.ESTIMATE, ESTIMATE.formatted(table));
 		add(Name.RELEASE_BY_OPERATOR, (WAIT + " " + OPERATOR_RELEASE + " FROM c WHERE c.wait IS NOT NULL AND "
 				+ RELEASABLE.formatted(table, NOW))
 			.formatted(table, this.wait));

@@ -65,9 +65,7 @@ class RecordSql {
 			FROM %1$s WHERE\s""" + WITHIN + " GROUP BY scope ORDER BY scope";
 
 	private static final String LIST = """
-			SELECT id, scope, %3$s, state, fence, attempt, lease_until, created_at, expires_at, completed_at,
-			  error_type, error_message, decided_version
-			FROM %1$s WHERE\s""" + BEFORE + " AND " + WITHIN;
+			SELECT scope, %3$s,\s""" + RECORD + " FROM %1$s WHERE " + BEFORE + " AND " + WITHIN;
 
 	private static final String PAGE = " " + ORDER + " LIMIT :limit";
 
@@ -267,8 +265,8 @@ class RecordSql {
 
 		STATE,
 
-		// Estimates the number of records. Parameter 'table'. Absent if the database
-		// does not keep such an estimate.
+		// Estimates the number of records. Absent if the database does not keep such
+		// an estimate.
 		ESTIMATE,
 
 		// Releases a record for an operator. Parameter 'force'.

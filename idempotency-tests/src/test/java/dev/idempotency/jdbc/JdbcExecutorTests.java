@@ -76,10 +76,10 @@ class JdbcExecutorTests {
 	void failureToResetTheConnectionDoesNotHideTheErrorOfTheStatement(String reset) throws SQLException {
 		this.connection.setAutoCommit(true);
 		JdbcExecutor executor = new JdbcExecutor(new SingleConnectionDataSource(this.watched.proxy(), true),
-				new PostgresDialect(Layout.SINGLE), null);
+				new PostgresDialect(Layout.SINGLE), null, TestDatabase.TIMEOUT);
 		SQLException closed = new SQLException("This connection has been closed", "08003");
 		assertThatExceptionOfType(IdempotencyStoreRefusedException.class)
-			.isThrownBy(() -> executor.inNewTransaction(TestDatabase.TIMEOUT, (connection) -> {
+			.isThrownBy(() -> executor.inNewTransaction((connection) -> {
 				this.watched.failAt(reset, closed);
 				throw new SQLException("As if", "22001");
 			}))

@@ -55,8 +55,8 @@ class OutboxMarkTests {
 
 	private OutboxStore.Claim claim(OutboxMarks relay) {
 		this.nanos += Duration.ofSeconds(1).toNanos();
-		return JdbcOutboxClaim.open(this.database.pool(), this.sql, this.dialect, relay, Duration.ofSeconds(10), false,
-				OutboxStore.DeadLetterPolicy.BLOCK_KEY, 1000, Set.of());
+		return JdbcOutboxClaim.open(new JdbcExecutor(this.database.pool(), this.dialect, null, Duration.ofSeconds(10)),
+				this.sql, relay, false, OutboxStore.DeadLetterPolicy.BLOCK_KEY, 1000, Set.of());
 	}
 
 	private List<String> publish(OutboxMarks relay) {

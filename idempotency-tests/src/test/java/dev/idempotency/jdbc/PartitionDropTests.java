@@ -49,9 +49,9 @@ class PartitionDropTests {
 		this.database.jdbc().execute("CREATE PUBLICATION everything FOR ALL TABLES");
 		this.store = this.database.store();
 		this.transactions = new TransactionTemplate(new JdbcTransactionManager(this.database.pool()));
-		this.partitions = new PartitionMaintenance(
-				new JdbcExecutor(this.database.pool(), new PostgresDialect(Layout.PARTITIONED), null),
-				TableName.of(TestDatabase.TABLE), TestDatabase.PARTITION_INTERVAL);
+		this.partitions = new PartitionMaintenance(new JdbcExecutor(this.database.pool(),
+				new PostgresDialect(Layout.PARTITIONED), null, TestDatabase.TIMEOUT), TableName.of(TestDatabase.TABLE),
+				TestDatabase.PARTITION_INTERVAL);
 		// The single table of the first version.
 		this.partitions.drop();
 	}

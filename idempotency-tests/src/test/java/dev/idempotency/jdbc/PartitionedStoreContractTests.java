@@ -27,7 +27,7 @@ class PartitionedStoreContractTests extends TransactionalIdempotencyStoreContrac
 			database.nextPartition();
 		}
 		PartitionMaintenance partitions = new PartitionMaintenance(
-				new JdbcExecutor(database.pool(), new PostgresDialect(Layout.PARTITIONED), null),
+				new JdbcExecutor(database.pool(), new PostgresDialect(Layout.PARTITIONED), null, TestDatabase.TIMEOUT),
 				TableName.of(TestDatabase.TABLE), Duration.ofMillis(500));
 		Thread rotation = new Thread(() -> rotate(partitions));
 		rotation.setDaemon(true);
