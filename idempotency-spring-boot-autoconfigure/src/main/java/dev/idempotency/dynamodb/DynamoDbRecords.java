@@ -4,9 +4,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
 
@@ -31,17 +29,6 @@ import dev.idempotency.store.IdempotencyRecord;
  */
 record DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates,
 		Observations observations) implements FilteredRecords {
-
-	@Override
-	public Overview overview() {
-		Instant now = this.updates.now();
-		Map<String, ScopeCount> scopes = new TreeMap<>();
-		String end = new RecordScan(this.calls).scan(null, (record) -> {
-			scopes.merge(record.key().scope(), ScopeCount.of(record, now), ScopeCount::plus);
-			return true;
-		});
-		return new Overview(List.copyOf(scopes.values()), end == null, null);
-	}
 
 	// The scan ends behind the last record of a full page, so that a record is read once.
 	@Override

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
@@ -31,15 +30,8 @@ import dev.idempotency.store.Transition;
 record InMemoryRecords(Map<IdempotencyKey, StoredRecord> entries, InstantSource clock) implements FilteredRecords {
 
 	@Override
-	public Overview overview() {
-		Instant now = this.clock.instant();
-		List<IdempotencyRecord> all = all();
-		Map<String, ScopeCount> scopes = new TreeMap<>();
-		all.stream()
-			.limit(WINDOW)
-			.forEach((record) -> scopes.merge(record.key().scope(), ScopeCount.of(record, now), ScopeCount::plus));
-		boolean complete = all.size() <= WINDOW;
-		return new Overview(List.copyOf(scopes.values()), complete, complete ? null : (long) all.size());
+	public Long estimate() {
+		return (long) this.entries.size();
 	}
 
 	@Override

@@ -5,9 +5,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.function.BiPredicate;
 
 import org.jspecify.annotations.Nullable;
@@ -26,17 +24,8 @@ import dev.idempotency.store.IdempotencyRecord;
 record RedisRecords(LettuceConnections connections, RecordScripts scripts) implements FilteredRecords {
 
 	@Override
-	public Overview overview() {
-		return this.connections.onSharedConnection((commands, deadline) -> {
-			Map<String, ScopeCount> scopes = new TreeMap<>();
-			String end = new RecordScan(commands, this.scripts, deadline).scan(null, (scanned) -> {
-				scopes.merge(scanned.record().key().scope(), ScopeCount.of(scanned.record(), scanned.now()),
-						ScopeCount::plus);
-				return true;
-			});
-			return new Overview(List.copyOf(scopes.values()), end == null,
-					(end != null) ? deadline.await(commands.dbsize()) : null);
-		});
+	public Long estimate() {
+		return this.connections.onSharedConnection((commands, deadline) -> deadline.await(commands.dbsize()));
 	}
 
 	@Override

@@ -1,6 +1,9 @@
 package dev.idempotency.store;
 
 import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.function.BiPredicate;
 
 import org.jspecify.annotations.Nullable;
@@ -24,6 +27,25 @@ public interface FilteredRecords extends IdempotencyRecords {
 	 * @return the page
 	 */
 	Page list(BiPredicate<IdempotencyRecord, Instant> condition, int limit, @Nullable String after);
+
+	/**
+	 * Estimate the number of records, for an overview that is not complete.
+	 * @return the number, {@code null} if the store does not know it
+	 */
+	default @Nullable Long estimate() {
+		return null;
+	}
+
+	// The condition counts each record and keeps none.
+	@Override
+	default Overview overview() {
+		Map<String, ScopeCount> scopes = new TreeMap<>();
+		boolean complete = list((record, now) -> {
+			scopes.merge(record.key().scope(), ScopeCount.of(record, now), ScopeCount::plus);
+			return false;
+		}, 1, null).complete();
+		return new Overview(List.copyOf(scopes.values()), complete, complete ? null : estimate());
+	}
 
 	@Override
 	default Page stuck(int limit, @Nullable String after) {
