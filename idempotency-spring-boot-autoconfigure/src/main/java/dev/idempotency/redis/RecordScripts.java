@@ -52,7 +52,8 @@ record RecordScripts(String prefix) {
 
 	// Every script begins with it: parses the record. 'state' is nil if there is none,
 	// 'body' the position of the fingerprint, 'rest' that of the outcome, 'kept' what
-	// stands before it.
+	// stands before it. 'now' is the clock of the server, and 'head' writes the first
+	// part of a record.
 	private static final String PROLOGUE = """
 			local value = redis.call('GET', KEYS[1])
 			local state, token, fence, attempt, lease, created, f, s, k, o, body, rest
@@ -66,11 +67,6 @@ record RecordScripts(String prefix) {
 			  end
 			  kept = string.sub(value, rest - o, rest - 1)
 			end
-			""";
-
-	// Every script continues with it: the clock of the server, and a function that writes
-	// the first part of a record.
-	private static final String CLOCK = """
 			local time = redis.call('TIME')
 			local now = time[1] * 1000 + math.floor(time[2] / 1000)
 			local function head(state, at)
@@ -151,9 +147,8 @@ record RecordScripts(String prefix) {
 			return 'S'
 			""");
 
-	// KEYS[1] the record; ARGV token, lease
-	private static final Script RENEW = script("""
-			if not state then return 'N' end
+	// Renews the claim of the caller; ARGV token, lease
+	private static final String RENEWED = """
 			if token ~= ARGV[1] or state ~= 'P' then return 'L' end
 			value = head('P', now + ARGV[2]) .. string.sub(value, body)
 			local left = redis.call('PTTL', KEYS[1])
@@ -163,16 +158,14 @@ record RecordScripts(String prefix) {
 			  redis.call('SET', KEYS[1], value, 'KEEPTTL')
 			end
 			return 'S'
-			""");
+			""";
+
+	// KEYS[1] the record; ARGV as for RENEWED
+	private static final Script RENEW = script("if not state then return 'N' end\n" + RENEWED);
 
 	// KEYS[1] the record; ARGV token, lease, time to live, fingerprint, scope, key,
 	// version, fence and attempt of the claim
-	private static final Script RESTORE = script("""
-			if state then
-			  if token ~= ARGV[1] or state ~= 'P' then return 'L' end
-			  value = head('P', now + ARGV[2]) .. string.sub(value, body)
-			  redis.call('SET', KEYS[1], value, 'PX', math.max(redis.call('PTTL', KEYS[1]), ARGV[2]))
-			  return 'S'
+	private static final Script RESTORE = script("if state then\n" + RENEWED + """
 			end
 			token, fence, attempt, created, f, s, k = ARGV[1], ARGV[8], ARGV[9], now, #ARGV[4], #ARGV[5], #ARGV[6]
 			version = ARGV[7]
@@ -224,7 +217,7 @@ record RecordScripts(String prefix) {
 	}
 
 	private static Script script(String body) {
-		return Script.of(PROLOGUE + CLOCK + body);
+		return Script.of(PROLOGUE + body);
 	}
 
 	String name(IdempotencyKey key) {
