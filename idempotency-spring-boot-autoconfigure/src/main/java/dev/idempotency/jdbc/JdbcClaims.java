@@ -179,31 +179,20 @@ final class JdbcClaims {
 		if ("A".equals(outcome)) {
 			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
 		}
-		if (request.version() != null) {
-			long completed = row.getLong("decided_version");
-			if (!row.wasNull() && completed >= request.version()) {
-				return (completed > request.version()) ? new Claim.Stale(completed) : repeated(row, outcome, request);
-			}
-			return inProgress(row);
+		Long version = request.version();
+		Long decided = (version != null) ? row.getObject("decided_version", Long.class) : null;
+		if (version != null && decided != null && decided > version) {
+			return new Claim.Stale(decided);
 		}
-		if (Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint())) {
+		boolean completed = "C".equals(outcome);
+		boolean repeated = (version != null) ? version.equals(decided) : completed;
+		// The fingerprint of a later claim is not that of the version that has completed.
+		if ((version == null || (repeated && completed))
+				&& Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint())) {
 			return new Claim.Mismatch();
 		}
-		if ("C".equals(outcome)) {
-			return new Claim.Completed(row.getBytes("result"));
-		}
-		return inProgress(row);
-	}
-
-	// The fingerprint of a later claim is not that of the version that has completed.
-	private static Claim repeated(ResultSet row, String outcome, ClaimRequest request) throws SQLException {
-		return ("C".equals(outcome)
-				&& Fingerprint.differs(request.key(), row.getBytes("fingerprint"), request.fingerprint()))
-						? new Claim.Mismatch() : new Claim.Completed(row.getBytes("result"));
-	}
-
-	private static Claim inProgress(ResultSet row) throws SQLException {
-		return new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
+		return repeated ? new Claim.Completed(row.getBytes("result"))
+				: new Claim.InProgress(Duration.ofMillis(Math.max(0, row.getLong("left_ms"))));
 	}
 
 	private void written(ClaimRequest request) {

@@ -36,12 +36,12 @@ record JdbcOffsetMarks(JdbcExecutor executor, JdbcClaims claims, OffsetSql sql) 
 		List<UUID> ids = marks.stream().map(OffsetMark::id).toList();
 		Parameters parameters = Parameters.none()
 			.with("id", "uuid", ids.toArray())
-			.with("scope", "text", marks.stream().map(OffsetMark::scope).toArray())
-			.with("topic", "text", marks.stream().map(OffsetMark::topic).toArray())
-			.with("topic_partition", "integer", marks.stream().map(OffsetMark::partition).toArray())
-			.with("topic_id", "uuid", marks.stream().map(OffsetMark::topicId).toArray())
-			.with("last_offset", "bigint", marks.stream().map(OffsetMark::offset).toArray())
-			.with("token", "uuid", marks.stream().map(OffsetMark::token).toArray());
+			.with("scope", "text", marks, OffsetMark::scope)
+			.with("topic", "text", marks, OffsetMark::topic)
+			.with("topic_partition", "integer", marks, OffsetMark::partition)
+			.with("topic_id", "uuid", marks, OffsetMark::topicId)
+			.with("last_offset", "bigint", marks, OffsetMark::offset)
+			.with("token", "uuid", marks, OffsetMark::token);
 		Map<UUID, Long> previous = new HashMap<>();
 		this.sql.raise()
 			.query(connection, parameters, (row) -> previous

@@ -15,6 +15,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.StringJoiner;
 import java.util.UUID;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -38,6 +40,9 @@ final class MySqlTypes implements ValueTypes {
 	// the other.
 	static final String TOKENS = "tokens";
 
+	// The characters that a JSON string cannot contain.
+	private static final Pattern ESCAPED = Pattern.compile("[\"\\\\\\x00-\\x1f]");
+
 	private static final String ID = "id";
 
 	private static final String IDS = "CHAR(32) CHARACTER SET ascii";
@@ -51,6 +56,10 @@ final class MySqlTypes implements ValueTypes {
 			Map.entry("result", "LONGTEXT CHARACTER SET ascii"), Map.entry("topic_partition", "INTEGER"));
 
 	private MySqlTypes() {
+	}
+
+	static SqlStatement statement(String text) {
+		return SqlStatement.of(text, INSTANCE);
 	}
 
 	@Override
@@ -141,11 +150,9 @@ final class MySqlTypes implements ValueTypes {
 	private static byte[] tokens(@Nullable Object[] tokens) {
 		ByteBuffer bytes = ByteBuffer.allocate(16 * tokens.length);
 		for (Object token : tokens) {
-			if (token != null) {
-				bytes.put(bytes((UUID) token));
-			}
+			bytes.put(bytes((UUID) Objects.requireNonNull(token)));
 		}
-		return Arrays.copyOf(bytes.array(), bytes.position());
+		return bytes.array();
 	}
 
 	private static String array(@Nullable Object[] elements) {
@@ -164,24 +171,11 @@ final class MySqlTypes implements ValueTypes {
 		if (element instanceof byte[] bytes) {
 			return '"' + Base64.getEncoder().encodeToString(bytes) + '"';
 		}
-		return '"' + escaped(element.toString()) + '"';
+		return '"' + ESCAPED.matcher(element.toString()).replaceAll(MySqlTypes::escape) + '"';
 	}
 
-	private static String escaped(String text) {
-		StringBuilder json = new StringBuilder();
-		for (int i = 0; i < text.length(); i++) {
-			char character = text.charAt(i);
-			if (character == '"' || character == '\\') {
-				json.append('\\').append(character);
-			}
-			else if (character < ' ') {
-				json.append("\\u").append(HexFormat.of().toHexDigits(character));
-			}
-			else {
-				json.append(character);
-			}
-		}
-		return json.toString();
+	private static String escape(MatchResult found) {
+		return "\\\\u" + HexFormat.of().toHexDigits(found.group().charAt(0));
 	}
 
 }

@@ -92,10 +92,8 @@ final class OutboxRowMapper {
 	}
 
 	private static @Nullable String headers(List<OutboxMessage.Header> headers) {
-		if (headers.isEmpty()) {
-			return null;
-		}
-		return headers.stream().map(OutboxRowMapper::header).collect(Collectors.joining("&"));
+		return headers.isEmpty() ? null
+				: headers.stream().map(OutboxRowMapper::header).collect(Collectors.joining("&"));
 	}
 
 	private static String header(OutboxMessage.Header header) {

@@ -73,7 +73,7 @@ final class Parameters {
 		return with(name, new ArrayValue(type, elements));
 	}
 
-	private <T> Parameters with(String name, String type, List<T> rows, Function<T, @Nullable Object> element) {
+	<T> Parameters with(String name, String type, List<T> rows, Function<T, @Nullable Object> element) {
 		return with(name, type, rows.stream().map(element).toArray());
 	}
 

@@ -5,6 +5,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
@@ -113,9 +114,10 @@ final class PostgresCatalog extends Catalog {
 		this.layout = layout;
 	}
 
-	private Object[] functions(TableName table) {
-		return (this.layout == Layout.PARTITIONED)
-				? FUNCTIONS.stream().map((name) -> table.table() + "_" + name).toArray() : new Object[0];
+	// The names of the table and of its functions, which only a partitioned table has.
+	private Parameters functions(TableName table) {
+		Stream<String> names = (this.layout == Layout.PARTITIONED) ? FUNCTIONS.stream() : Stream.empty();
+		return name(table).with("functions", "text", names.map((name) -> table.table() + "_" + name).toArray());
 	}
 
 	@Override
@@ -144,13 +146,13 @@ final class PostgresCatalog extends Catalog {
 							+ "'. Or name a table that does not exist, and "
 							+ "move the keys to it with 'migrate-from'.");
 		}
-		String missing = ask(connection, MISSING_FUNCTIONS, name(table).with("functions", "text", functions(table)));
+		String missing = ask(connection, MISSING_FUNCTIONS, functions(table));
 		if (missing != null) {
 			throw new IdempotencyConfigurationException(
 					"The idempotency table '" + table.table() + "' lacks the functions " + missing + ".",
 					"Run the statements of the script in '" + PARTITIONED + "' that create them.");
 		}
-		String other = ask(connection, OTHER_SCHEMA, name(table).with("functions", "text", functions(table)));
+		String other = ask(connection, OTHER_SCHEMA, functions(table));
 		if (other != null) {
 			throw new IdempotencyConfigurationException(
 					"The idempotency table '" + table.table() + "' is in the schema '" + table.schemaName()
@@ -172,17 +174,12 @@ final class PostgresCatalog extends Catalog {
 			objects.add(required.name());
 			privileges.add(privilege);
 		}));
-		first(connection, PRIVILEGES,
-				name(table).with("objects", "text", objects.toArray())
-					.with("privileges", "text", privileges.toArray())
-					.with("functions", "text", functions(table)),
-				(row) -> {
-					throw new IdempotencyConfigurationException(
-							"The database user '" + row.getString(1)
-									+ "' lacks privileges that the idempotency store or the outbox needs: "
-									+ row.getString(2) + ".",
-							"Run this as the owner of the table: " + row.getString(3));
-				});
+		first(connection, PRIVILEGES, functions(table).with("objects", "text", objects.toArray())
+			.with("privileges", "text", privileges.toArray()), (row) -> {
+				throw new IdempotencyConfigurationException("The database user '" + row.getString(1)
+						+ "' lacks privileges that the idempotency store or the outbox needs: " + row.getString(2)
+						+ ".", "Run this as the owner of the table: " + row.getString(3));
+			});
 	}
 
 	@Override

@@ -64,23 +64,18 @@ final class RequestSql {
 	}
 
 	private static String single(List<String> columns) {
-		return columns.stream()
-			.map((column) -> "CAST(:%s AS %s) AS %s".formatted(column, TYPES.get(column), name(column)))
-			.collect(Collectors.joining(", "));
+		return list(columns, "CAST(:%1$s AS %2$s) AS %3$s");
 	}
 
 	private static String rows(List<String> columns) {
+		return "FROM unnest(" + list(columns, "CAST(:%1$s AS %2$s ARRAY)") + ") AS a(" + list(columns, "%3$s") + ")";
+	}
+
+	// A text for each column. Its arguments are the parameter, its type and the column.
+	private static String list(List<String> columns, String text) {
 		return columns.stream()
-			.map((column) -> "CAST(:%s AS %s ARRAY)".formatted(column, TYPES.get(column)))
-			.collect(Collectors.joining(", ", "FROM unnest(", ") AS a(")) + names(columns) + ")";
-	}
-
-	private static String names(List<String> columns) {
-		return columns.stream().map(RequestSql::name).collect(Collectors.joining(", "));
-	}
-
-	private static String name(String column) {
-		return "key".equals(column) ? "\"key\"" : column;
+			.map((column) -> text.formatted(column, TYPES.get(column), "key".equals(column) ? "\"key\"" : column))
+			.collect(Collectors.joining(", "));
 	}
 
 }
