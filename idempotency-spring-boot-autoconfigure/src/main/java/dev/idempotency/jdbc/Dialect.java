@@ -24,22 +24,8 @@ interface Dialect {
 	// The schema of the database and the privileges of its user.
 	Catalog catalog();
 
-	// The statement that tries to acquire the cleanup turn, without waiting. The
-	// turn is a lock, which the end of the transaction releases. A database that
-	// needs no lock always grants it. Parameter: 'silence', how many milliseconds
-	// the transaction may be idle, as text. Column: whether the turn was acquired.
-	default String cleanupTurn(TableName table) {
-		return "SELECT :silence IS NOT NULL";
-	}
-
-	// Deletes a batch of rows that have expired and meet a condition. Parameters:
-	// 'patience', the time in milliseconds since which they have expired at least;
-	// 'reached', the expiry of the last row of the previous batch; 'limit'. Columns:
-	// the number of deleted rows, and the expiry of the last one.
-	SqlStatement deletion(TableName table, String time, String condition);
-
-	// Reads the time in milliseconds since the oldest expired row has expired.
-	SqlStatement backlog(TableName table, String time, String condition);
+	// The statements for rows that have expired and meet a condition.
+	ExpirySql expired(TableName table, String time, String condition);
 
 	// The first statement of a transaction that must be READ COMMITTED.
 	default @Nullable String readCommitted() {

@@ -23,13 +23,7 @@ final class ExpiredRows implements ExpiredRecords {
 
 	private final String table;
 
-	private final SqlStatement turn;
-
-	private final SqlStatement delete;
-
-	private final SqlStatement backlog;
-
-	private final ValueTypes types;
+	private final ExpirySql sql;
 
 	// How long an expired row may remain, because its whole partition may be dropped.
 	private final Duration patience;
@@ -39,14 +33,10 @@ final class ExpiredRows implements ExpiredRecords {
 	private volatile @Nullable OffsetDateTime reached;
 
 	// The condition follows the one for the time after which a row has expired.
-	ExpiredRows(JdbcExecutor executor, Dialect dialect, TableName table, String name, String time, String condition,
-			Duration patience) {
+	ExpiredRows(JdbcExecutor executor, TableName table, String name, String time, String condition, Duration patience) {
 		this.executor = executor.patient();
 		this.table = name;
-		this.turn = SqlStatement.of(dialect.cleanupTurn(table));
-		this.delete = dialect.deletion(table, time, condition);
-		this.backlog = dialect.backlog(table, time, condition);
-		this.types = dialect.types();
+		this.sql = executor.dialect().expired(table, time, condition);
 		this.patience = patience;
 	}
 
@@ -67,7 +57,9 @@ final class ExpiredRows implements ExpiredRecords {
 
 	private boolean acquiresTurn(Connection connection, Duration pause) throws SQLException {
 		String silence = Long.toString(pause.plus(JdbcExecutor.PATIENCE).toMillis());
-		return this.turn.first(connection, Parameters.of("silence", silence), (row) -> row.getBoolean(1)).orElse(false);
+		return this.sql.turn()
+			.first(connection, Parameters.of("silence", silence), (row) -> row.getBoolean(1))
+			.orElse(false);
 	}
 
 	private static boolean pause(Duration pause) {
@@ -85,13 +77,15 @@ final class ExpiredRows implements ExpiredRecords {
 		Parameters parameters = Parameters.of("patience", this.patience.toMillis())
 			.with("reached", this.reached)
 			.with("limit", limit);
-		return this.delete.first(connection, parameters, (row) -> new Deleted(row.getInt(1), this.types.time(row, 2)))
+		ValueTypes types = this.executor.dialect().types();
+		return this.sql.deletion()
+			.first(connection, parameters, (row) -> new Deleted(row.getInt(1), types.time(row, 2)))
 			.orElseThrow();
 	}
 
 	@Override
 	public Duration backlogAge() {
-		long age = this.executor.first(this.backlog, Parameters.none(), (row) -> row.getLong(1)).orElse(0L);
+		long age = this.executor.first(this.sql.backlog(), Parameters.none(), (row) -> row.getLong(1)).orElse(0L);
 		Duration late = Duration.ofMillis(age).minus(this.patience);
 		return late.isNegative() ? Duration.ZERO : late;
 	}

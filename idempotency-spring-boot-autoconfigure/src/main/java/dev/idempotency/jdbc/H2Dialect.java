@@ -55,13 +55,9 @@ final class H2Dialect implements Dialect {
 	}
 
 	@Override
-	public SqlStatement deletion(TableName table, String time, String condition) {
-		return SqlStatement.of(DELETION.formatted(table, time, condition));
-	}
-
-	@Override
-	public SqlStatement backlog(TableName table, String time, String condition) {
-		return SqlStatement.of(BACKLOG.formatted(table, time, condition));
+	public ExpirySql expired(TableName table, String time, String condition) {
+		return new ExpirySql(ExpirySql.NO_TURN, SqlStatement.of(DELETION.formatted(table, time, condition)),
+				SqlStatement.of(BACKLOG.formatted(table, time, condition)));
 	}
 
 	// H2 can only set the isolation of a session.

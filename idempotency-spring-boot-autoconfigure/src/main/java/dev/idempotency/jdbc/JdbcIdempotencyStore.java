@@ -127,7 +127,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 		this.records = new JdbcRecords(this.executor, this.sql);
 		this.partitions = (layout == Layout.PARTITIONED)
 				? new PartitionMaintenance(this.executor, this.qualified, partitionInterval) : null;
-		this.expired = new ExpiredRows(this.executor, dialect, this.qualified, table(), "expires_at",
+		this.expired = new ExpiredRows(this.executor, this.qualified, table(), "expires_at",
 				" AND NOT (state = 'P' AND lease_until > CURRENT_TIMESTAMP)",
 				(this.partitions != null) ? this.partitions.patience() : Duration.ZERO);
 		this.offsets = new JdbcOffsetMarks(this.executor, this.claims,

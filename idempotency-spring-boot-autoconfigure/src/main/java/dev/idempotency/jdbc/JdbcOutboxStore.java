@@ -35,7 +35,13 @@ import dev.idempotency.store.ExpiredRecords;
  */
 public final class JdbcOutboxStore implements OutboxStore {
 
-	private static final TransactionDefinition EXISTING = existing();
+	private static final DefaultTransactionDefinition EXISTING = new DefaultTransactionDefinition(
+			TransactionDefinition.PROPAGATION_MANDATORY);
+
+	static {
+		// A strict manager would refuse to join a read-only transaction otherwise.
+		EXISTING.setReadOnly(true);
+	}
 
 	// Other instances may also retry and discard dead letters.
 	private static final Duration UNBLOCK_INTERVAL = Duration.ofSeconds(5);
@@ -125,14 +131,6 @@ public final class JdbcOutboxStore implements OutboxStore {
 		this.insert = OutboxRowMapper.insert(this.sql, logged);
 	}
 
-	private static TransactionDefinition existing() {
-		DefaultTransactionDefinition existing = new DefaultTransactionDefinition(
-				TransactionDefinition.PROPAGATION_MANDATORY);
-		// A strict manager would refuse to join a read-only transaction otherwise.
-		existing.setReadOnly(true);
-		return existing;
-	}
-
 	@Override
 	public String table() {
 		return this.table.toString();
@@ -218,8 +216,7 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 * @return the messages that a cleanup deletes
 	 */
 	public ExpiredRecords expired() {
-		return new ExpiredRows(this.executor, this.executor.dialect(), this.qualified, table(), "published_at", "",
-				this.retention);
+		return new ExpiredRows(this.executor, this.qualified, table(), "published_at", "", this.retention);
 	}
 
 	/**

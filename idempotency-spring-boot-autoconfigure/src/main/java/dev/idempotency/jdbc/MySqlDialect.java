@@ -3,6 +3,7 @@ package dev.idempotency.jdbc;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /**
  * MariaDB and MySQL, with the driver of either. Each call of the store is one statement
@@ -92,18 +93,12 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 	// turn is needed. A lock of a session, which GET_LOCK acquires, would remain in a
 	// pooled connection.
 	@Override
-	public SqlStatement deletion(TableName table, String time, String condition) {
-		return expired(DELETION, table, time, condition).answeredBy(expired(DELETED, table, time, ""));
-	}
-
-	@Override
-	public SqlStatement backlog(TableName table, String time, String condition) {
-		return expired(BACKLOG, table, time, condition);
-	}
-
-	private static SqlStatement expired(String text, TableName table, String time, String condition) {
-		return SqlStatement.of(text.formatted(table.withBackticks(), time, MySqlTypes.utc(condition), EARLIEST),
-				MySqlTypes.INSTANCE);
+	public ExpirySql expired(TableName table, String time, String condition) {
+		UnaryOperator<String> text = (format) -> format.formatted(table.withBackticks(), time,
+				MySqlTypes.utc(condition), EARLIEST);
+		return new ExpirySql(ExpirySql.NO_TURN,
+				MySqlTypes.statement(text.apply(DELETION)).answeredBy(MySqlTypes.statement(text.apply(DELETED))),
+				MySqlTypes.statement(text.apply(BACKLOG)));
 	}
 
 	@Override

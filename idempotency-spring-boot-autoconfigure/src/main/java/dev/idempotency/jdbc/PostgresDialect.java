@@ -91,19 +91,11 @@ record PostgresDialect(Layout layout) implements Dialect {
 	}
 
 	@Override
-	public String cleanupTurn(TableName table) {
-		return CLEANUP_TURN.formatted(table);
-	}
-
-	@Override
-	public SqlStatement deletion(TableName table, String time, String condition) {
-		return SqlStatement
-			.of(DELETION.formatted(table, time, condition, (this.layout == Layout.SINGLE) ? "ctid" : "id"));
-	}
-
-	@Override
-	public SqlStatement backlog(TableName table, String time, String condition) {
-		return SqlStatement.of(BACKLOG.formatted(table, time, condition));
+	public ExpirySql expired(TableName table, String time, String condition) {
+		String row = (this.layout == Layout.SINGLE) ? "ctid" : "id";
+		return new ExpirySql(SqlStatement.of(CLEANUP_TURN.formatted(table)),
+				SqlStatement.of(DELETION.formatted(table, time, condition, row)),
+				SqlStatement.of(BACKLOG.formatted(table, time, condition)));
 	}
 
 	@Override
