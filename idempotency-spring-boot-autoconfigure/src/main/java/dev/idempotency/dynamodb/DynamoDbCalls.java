@@ -36,8 +36,14 @@ import dev.idempotency.store.Deadline;
  * a few threads: a transaction of DynamoDB would be cancelled as a whole because of one
  * key that another owner has. The client is the blocking one, because that is the one
  * that applications have.
+ *
+ * @param client the client
+ * @param table the name of the table
+ * @param timeout the time limit of a call
+ * @param executor sends the requests for several keys
  */
-final class DynamoDbCalls implements AutoCloseable {
+record DynamoDbCalls(DynamoDbClient client, String table, Duration timeout,
+		ThreadPoolExecutor executor) implements AutoCloseable {
 
 	// The number of concurrent requests for the keys of all calls.
 	static final int CONCURRENCY = 16;
@@ -45,23 +51,8 @@ final class DynamoDbCalls implements AutoCloseable {
 	// For a request that ends at its own deadline.
 	private static final Duration GRACE = Duration.ofSeconds(1);
 
-	private final DynamoDbClient client;
-
-	private final String table;
-
-	private final Duration timeout;
-
-	private final ThreadPoolExecutor executor;
-
 	DynamoDbCalls(DynamoDbClient client, String table, Duration timeout) {
-		this.client = client;
-		this.table = table;
-		this.timeout = timeout;
-		this.executor = Threads.pool(Threads.named("dynamodb"), CONCURRENCY);
-	}
-
-	String table() {
-		return this.table;
+		this(client, table, timeout, Threads.pool(Threads.named("dynamodb"), CONCURRENCY));
 	}
 
 	Deadline deadline() {

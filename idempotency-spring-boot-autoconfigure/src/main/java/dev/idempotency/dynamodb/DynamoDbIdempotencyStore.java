@@ -59,8 +59,6 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 
 	private final Observations observations = new Observations();
 
-	private final DynamoDbClient client;
-
 	private final DynamoDbCalls calls;
 
 	private final RecordUpdates updates;
@@ -92,7 +90,6 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 					"Set 'idempotency.dynamodb.max-clock-skew' to the largest difference between the clocks of two "
 							+ "instances.");
 		}
-		this.client = client;
 		this.calls = new DynamoDbCalls(client, table, timeout);
 		this.updates = new RecordUpdates(table, clock, maxClockSkew);
 		this.records = new DynamoDbRecords(this.calls, this.updates, this.observations);
@@ -109,8 +106,8 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	 * @return whether both use the same table of the same region and endpoint
 	 */
 	public boolean hasSameRecords(DynamoDbIdempotencyStore other) {
-		DynamoDbServiceClientConfiguration one = this.client.serviceClientConfiguration();
-		DynamoDbServiceClientConfiguration another = other.client.serviceClientConfiguration();
+		DynamoDbServiceClientConfiguration one = this.calls.client().serviceClientConfiguration();
+		DynamoDbServiceClientConfiguration another = other.calls.client().serviceClientConfiguration();
 		return this.calls.table().equals(other.calls.table()) && one.region().equals(another.region())
 				&& one.endpointOverride().equals(another.endpointOverride());
 	}
@@ -283,7 +280,7 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	 * @return the check, to be started before the listener containers
 	 */
 	public Lifecycle tableCheck(boolean create) {
-		return new DynamoDbTableCheck(this, this.client, this.calls.table(), create);
+		return new DynamoDbTableCheck(this, this.calls.client(), this.calls.table(), create);
 	}
 
 	/**
