@@ -37,9 +37,6 @@ final class MySqlCatalog extends Catalog {
 			WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name AND COLUMN_NAME IN ('scope', 'key')
 			  AND COLLATION_NAME NOT IN ('utf8mb4_nopad_bin', 'utf8mb4_0900_bin')""";
 
-	private static final String HISTORY = """
-			SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = :schema AND TABLE_NAME = :name""";
-
 	private final boolean mariaDb;
 
 	MySqlCatalog(boolean mariaDb) {
@@ -158,7 +155,7 @@ final class MySqlCatalog extends Catalog {
 	}
 
 	private boolean hasHistory(Connection connection, TableName table) throws SQLException {
-		return ask(connection, HISTORY,
+		return ask(connection, ENGINE,
 				Parameters.of("schema", table.schemaName()).with("name", table.historyTable())) != null;
 	}
 

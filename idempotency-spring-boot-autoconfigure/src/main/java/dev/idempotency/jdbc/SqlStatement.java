@@ -83,43 +83,20 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 		}
 	}
 
-	private StatementLimit.@Nullable Running limit(PreparedStatement statement) {
-		return (this.limit != null) ? this.limit.start(statement) : null;
-	}
-
-	private static void check(StatementLimit.@Nullable Running running) throws SQLException {
-		if (running != null) {
-			running.check();
-		}
-	}
-
 	<T> List<T> query(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
 		if (this.answer != null) {
 			execute(connection, parameters);
 			return this.answer.read().query(connection, parameters, reader);
 		}
-		try (PreparedStatement statement = prepare(connection, parameters);
-				StatementLimit.Running running = limit(statement);
-				ResultSet rows = rows(statement)) {
-			check(running);
-			List<T> read = new ArrayList<>();
-			while (rows.next()) {
-				read.add(reader.read(rows));
-			}
-			return read;
-		}
+		List<T> read = new ArrayList<>();
+		run(connection, parameters, reader, read);
+		return read;
 	}
 
 	// Run a statement that returns at most one row.
 	<T> Optional<T> first(Connection connection, Parameters parameters, RowReader<T> reader) throws SQLException {
 		List<T> rows = query(connection, parameters, reader);
 		return rows.isEmpty() ? Optional.empty() : Optional.ofNullable(rows.get(0));
-	}
-
-	// The driver of MySQL accepts no INSERT in executeQuery(), even if it returns rows.
-	private static ResultSet rows(PreparedStatement statement) throws SQLException {
-		statement.execute();
-		return statement.getResultSet();
 	}
 
 	// Run a statement that changes rows or returns them.
@@ -131,16 +108,28 @@ record SqlStatement(String sql, List<String> names, @Nullable StatementLimit lim
 
 	// Run this statement without its answer.
 	int execute(Connection connection, Parameters parameters) throws SQLException {
+		return run(connection, parameters, null, List.of());
+	}
+
+	// Return the number of rows that the statement has changed or returned. The driver of
+	// MySQL accepts no INSERT in executeQuery(), even if it returns rows.
+	private <T> int run(Connection connection, Parameters parameters, @Nullable RowReader<T> reader, List<T> read)
+			throws SQLException {
 		try (PreparedStatement statement = prepare(connection, parameters);
-				StatementLimit.Running running = limit(statement)) {
-			boolean rowsReturned = statement.execute();
-			check(running);
-			if (!rowsReturned) {
+				StatementLimit.Running running = (this.limit != null) ? this.limit.start(statement) : null) {
+			boolean returned = statement.execute();
+			if (running != null) {
+				running.check();
+			}
+			if (!returned) {
 				return statement.getUpdateCount();
 			}
 			int rows = 0;
-			for (ResultSet returned = statement.getResultSet(); returned.next();) {
-				rows += (!this.tells || returned.getBoolean(1)) ? 1 : 0;
+			for (ResultSet row = statement.getResultSet(); row.next();) {
+				if (reader != null) {
+					read.add(reader.read(row));
+				}
+				rows += (!this.tells || row.getBoolean(1)) ? 1 : 0;
 			}
 			return rows;
 		}
