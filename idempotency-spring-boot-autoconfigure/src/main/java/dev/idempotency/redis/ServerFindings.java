@@ -6,13 +6,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 import io.lettuce.core.RedisCommandExecutionException;
@@ -23,6 +22,7 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+import org.springframework.data.redis.connection.convert.Converters;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.store.Deadline;
@@ -47,10 +47,6 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 	private static final String UNKNOWN_COMMAND = "ERR";
 
 	private static final String UNKNOWN_SCRIPT = "0".repeat(40);
-
-	private static final Pattern LIMIT = Pattern.compile("^maxmemory:(\\d+)", Pattern.MULTILINE);
-
-	private static final Pattern POLICY = Pattern.compile("^maxmemory_policy:([\\w-]+)", Pattern.MULTILINE);
 
 	private static final String SECTION = "memory";
 
@@ -152,10 +148,9 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 	private static boolean readPolicy(String node, Future<String> info, Deadline deadline,
 			Map<String, String> evicting) {
 		try {
-			String text = deadline.await(info);
-			String limit = find(LIMIT, text);
-			String policy = find(POLICY, text);
-			if (policy != null && limit != null && !limit.equals("0") && !policy.equals("noeviction")) {
+			Properties memory = Converters.toProperties(deadline.await(info));
+			String policy = memory.getProperty("maxmemory_policy", "noeviction");
+			if (!memory.getProperty("maxmemory", "0").equals("0") && !policy.equals("noeviction")) {
 				evicting.put(node, policy);
 			}
 			return true;
@@ -165,11 +160,6 @@ record ServerFindings(List<String> refused, Map<String, String> evicting, boolea
 			logger.debug("The memory policy of the Redis node '" + node + "' could not be read", ex);
 			return !(ex.getCause() instanceof RedisCommandExecutionException refusal && isRefusal(code(refusal)));
 		}
-	}
-
-	private static @Nullable String find(Pattern pattern, String info) {
-		Matcher matcher = pattern.matcher(info);
-		return matcher.find() ? matcher.group(1) : null;
 	}
 
 	boolean isEvictionPossible() {
