@@ -60,9 +60,7 @@ final class JdbcClaims {
 
 	private Optional<Claim> insert(Connection connection, ClaimRequest request) throws SQLException {
 		Parameters parameters = Parameters.of(request).ended("C");
-		boolean inserted = unlessDuplicate(connection, false,
-				(same) -> this.sql.get(Name.INSERT).update(same, parameters) > 0);
-		if (!inserted) {
+		if (!unlessDuplicate(connection, false, (same) -> this.sql.get(Name.INSERT).update(same, parameters) > 0)) {
 			return Optional.empty();
 		}
 		written(request);
@@ -222,9 +220,15 @@ final class JdbcClaims {
 			return claims.on(connection);
 		}
 		Savepoint savepoint = connection.setSavepoint();
-		T claimed;
 		try {
-			claimed = claims.on(connection);
+			T claimed = claims.on(connection);
+			if (keep.test(claimed)) {
+				connection.releaseSavepoint(savepoint);
+			}
+			else {
+				connection.rollback(savepoint);
+			}
+			return claimed;
 		}
 		catch (SQLException | RuntimeException ex) {
 			try {
@@ -236,13 +240,6 @@ final class JdbcClaims {
 			}
 			throw ex;
 		}
-		if (keep.test(claimed)) {
-			connection.releaseSavepoint(savepoint);
-		}
-		else {
-			connection.rollback(savepoint);
-		}
-		return claimed;
 	}
 
 }

@@ -8,7 +8,6 @@ import java.time.Instant;
 import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -41,8 +40,8 @@ import dev.idempotency.store.PagePosition;
 record JdbcRecords(JdbcExecutor executor, RecordSql sql) implements IdempotencyRecords {
 
 	Map<IdempotencyKey, IdempotencyRecord> find(Collection<IdempotencyKey> keys) {
-		Map<UUID, IdempotencyKey> ids = new LinkedHashMap<>();
-		keys.forEach((key) -> ids.put(key.id(), key));
+		Map<UUID, IdempotencyKey> ids = keys.stream()
+			.collect(Collectors.toMap(IdempotencyKey::id, (key) -> key, (one, same) -> one));
 		if (ids.isEmpty()) {
 			return Map.of();
 		}
