@@ -178,6 +178,28 @@ class MySqlStoreTests {
 		CompletableFuture.runAsync(action).orTimeout(30, TimeUnit.SECONDS).join();
 	}
 
+	@Test
+	void numberOfRecordsIsEstimatedForATableWithoutASchemaInItsName() {
+		DatabaseInspection database = DatabaseInspection.of(this.pool, TableName.of(TestDatabase.TABLE), Layout.SINGLE);
+		RecordSql sql = database.dialect().records(database.table(), TestDatabase.TIMEOUT);
+		assertThat(database.executor(this.pool, TestDatabase.TIMEOUT)
+			.first(sql.get(RecordSql.Name.ESTIMATE), Parameters.none(), (row) -> row.getObject(1, Long.class)))
+			.hasValueSatisfying((estimate) -> assertThat(estimate).isNotNegative());
+	}
+
+	@Test
+	void batchStoresKeysWithCharactersThatJsonEscapes() {
+		List<IdempotencyKey> keys = Stream.of("\"", "\\", "\\u0022", "$0", "/", "\u20ac")
+			.map((text) -> IdempotencyKey.of("escaped", this.key.value() + text))
+			.toList();
+		assertThat(this.store.claim(keys.stream().map(TestDatabase::request).toList()))
+			.allMatch(new Claim.Acquired(1, 1)::equals);
+		assertThat(this.jdbc.queryForList(
+				"SELECT `key` FROM " + TestDatabase.TABLE + " WHERE scope = 'escaped'" + " AND `key` LIKE ?",
+				String.class, this.key.value() + "%"))
+			.containsExactlyInAnyOrderElementsOf(keys.stream().map(IdempotencyKey::value).toList());
+	}
+
 	@ParameterizedTest
 	@ValueSource(booleans = { true, false })
 	@Tag("promise-4")
