@@ -21,14 +21,11 @@ import dev.idempotency.OperationBlockedException;
  */
 final class DynamoDbErrors {
 
-	// These errors affect every request until the capacity suffices, the service
-	// recovers or the credentials are renewed.
-	private static final Set<String> OUTAGE = Set.of("ProvisionedThroughputExceededException", "ThrottlingException",
-			"Throttling", "RequestLimitExceeded", "TooManyRequestsException", "InternalServerError",
-			"InternalServerErrorException", "ServiceUnavailable", "ServiceUnavailableException",
-			"ReplicatedWriteConflictException", "ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException",
-			"InvalidSignatureException", "IncompleteSignatureException", "MissingAuthenticationTokenException",
-			"InvalidClientTokenId", "RequestExpired", "RequestTimeTooSkewed");
+	// These errors affect every request until the Regions agree or the credentials are
+	// renewed. The SDK knows those of throttling and of clocks that differ.
+	private static final Set<String> OUTAGE = Set.of("ReplicatedWriteConflictException", "ExpiredTokenException",
+			"ExpiredToken", "UnrecognizedClientException", "InvalidSignatureException", "IncompleteSignatureException",
+			"MissingAuthenticationTokenException", "InvalidClientTokenId");
 
 	private static final int SERVER_ERROR = 500;
 
