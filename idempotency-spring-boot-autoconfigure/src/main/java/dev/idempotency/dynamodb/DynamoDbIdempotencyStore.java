@@ -57,7 +57,7 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	// Each further try means that another owner has changed the key in between.
 	private static final int TRIES = 3;
 
-	private final Observations observations = new Observations();
+	private final Observations observations = new Observations(Observations.MAX);
 
 	private final DynamoDbCalls calls;
 

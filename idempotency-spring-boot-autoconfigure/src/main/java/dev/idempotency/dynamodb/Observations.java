@@ -29,10 +29,6 @@ final class Observations {
 	// The least recently continued observation comes first.
 	private final Map<UUID, Observation> observations = new LinkedHashMap<>(16, 0.75f, true);
 
-	Observations() {
-		this(MAX);
-	}
-
 	Observations(int max) {
 		this.max = max;
 	}

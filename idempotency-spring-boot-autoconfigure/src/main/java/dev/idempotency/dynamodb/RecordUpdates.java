@@ -206,7 +206,7 @@ record RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
 	}
 
 	private static Values owned(ClaimRequest claim) {
-		return new Values().put(":token", claim.token().toString()).put(":p", RecordItem.IN_PROGRESS);
+		return new Values().put(":token", claim.token()).put(":p", RecordItem.IN_PROGRESS);
 	}
 
 	private UpdateItemRequest update(String update, String condition, IdempotencyKey key, Values values) {
@@ -229,22 +229,13 @@ record RecordUpdates(String table, InstantSource clock, Duration maxClockSkew) {
 
 		private final Map<String, AttributeValue> map = new HashMap<>();
 
-		Values put(String name, @Nullable String value) {
-			return put(name, (value != null) ? AttributeValue.fromS(value) : null);
-		}
-
-		Values put(String name, @Nullable Number value) {
-			return put(name, (value != null) ? AttributeValue.fromN(value.toString()) : null);
-		}
-
-		Values put(String name, byte @Nullable [] value) {
-			return put(name, (value != null) ? AttributeValue.fromB(SdkBytes.fromByteArray(value)) : null);
-		}
-
-		// DynamoDB refuses values that no expression uses.
-		private Values put(String name, @Nullable AttributeValue value) {
+		// A number, bytes or a text. DynamoDB refuses values that no expression uses.
+		Values put(String name, @Nullable Object value) {
 			if (value != null) {
-				this.map.put(name, value);
+				this.map.put(name,
+						(value instanceof Number) ? AttributeValue.fromN(value.toString())
+								: (value instanceof byte[] bytes) ? AttributeValue.fromB(SdkBytes.fromByteArray(bytes))
+										: AttributeValue.fromS(value.toString()));
 			}
 			return this;
 		}
