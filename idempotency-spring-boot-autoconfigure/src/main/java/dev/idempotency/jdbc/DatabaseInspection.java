@@ -3,7 +3,6 @@ package dev.idempotency.jdbc;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Set;
@@ -171,7 +170,7 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 
 	static <T extends @Nullable Object> T ask(DataSource dataSource, JdbcExecutor.Work<T> query) {
 		try (Connection connection = dataSource.getConnection()) {
-			int previous = limit(connection);
+			int previous = Dialect.limitNetwork(connection, TIMEOUT);
 			try {
 				return query.on(connection);
 			}
@@ -191,9 +190,7 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 				if (!connection.getAutoCommit()) {
 					connection.rollback();
 				}
-				if (previous >= 0) {
-					connection.setNetworkTimeout(Runnable::run, previous);
-				}
+				Dialect.restoreNetwork(connection, previous);
 			}
 		}
 		catch (SQLException ex) {
@@ -201,17 +198,6 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 					"The database of the idempotency store or the outbox is unavailable at start-up: "
 							+ ex.getMessage(),
 					ex);
-		}
-	}
-
-	private static int limit(Connection connection) throws SQLException {
-		try {
-			int previous = connection.getNetworkTimeout();
-			connection.setNetworkTimeout(Runnable::run, (int) TIMEOUT.toMillis());
-			return previous;
-		}
-		catch (SQLFeatureNotSupportedException ex) {
-			return -1;
 		}
 	}
 

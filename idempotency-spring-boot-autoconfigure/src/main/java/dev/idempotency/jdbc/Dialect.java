@@ -2,6 +2,7 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
 import java.time.Duration;
 import java.util.Set;
 
@@ -52,16 +53,31 @@ interface Dialect {
 		return ValueTypes.STANDARD;
 	}
 
-	// Limit the time of the following statements. By default it is the network
-	// timeout of the connection.
+	// Limit the time of the following statements, and return the previous limit.
 	default int limit(Connection connection, Duration timeout) throws SQLException {
-		int previous = connection.getNetworkTimeout();
-		connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
-		return previous;
+		return limitNetwork(connection, timeout);
 	}
 
 	default void restore(Connection connection, int limit) throws SQLException {
-		connection.setNetworkTimeout(Runnable::run, limit);
+		restoreNetwork(connection, limit);
+	}
+
+	// Set the network timeout of a connection, if its driver has one.
+	static int limitNetwork(Connection connection, Duration timeout) throws SQLException {
+		try {
+			int previous = connection.getNetworkTimeout();
+			connection.setNetworkTimeout(Runnable::run, (int) timeout.toMillis());
+			return previous;
+		}
+		catch (SQLFeatureNotSupportedException ex) {
+			return -1;
+		}
+	}
+
+	static void restoreNetwork(Connection connection, int limit) throws SQLException {
+		if (limit >= 0) {
+			connection.setNetworkTimeout(Runnable::run, limit);
+		}
 	}
 
 	boolean is(Problem problem, SQLException error);

@@ -2,7 +2,6 @@ package dev.idempotency.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLFeatureNotSupportedException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
@@ -231,13 +230,7 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 	}
 
 	private <T extends @Nullable Object> T limited(Connection connection, Work<T> work) throws SQLException {
-		int previous;
-		try {
-			previous = this.dialect.limit(connection, this.timeout);
-		}
-		catch (SQLFeatureNotSupportedException ex) {
-			return work.on(connection);
-		}
+		int previous = this.dialect.limit(connection, this.timeout);
 		try (Reset reset = () -> restore(connection, previous)) {
 			return work.on(connection);
 		}
