@@ -186,26 +186,24 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 	private <T extends @Nullable Object> T committed(Connection connection, boolean transaction, Work<T> work)
 			throws SQLException {
 		boolean autoCommit = connection.getAutoCommit();
-		boolean isolated = this.isolation != null && (transaction || !autoCommit || this.dialect.isolatesStatements());
-		boolean ownTransaction = transaction || !autoCommit || isolated;
-		try (Reset reset = () -> setAutoCommit(connection, autoCommit && ownTransaction)) {
+		String isolation = (transaction || !autoCommit || this.dialect.isolatesStatements()) ? this.isolation : null;
+		if (isolation == null && !transaction && autoCommit) {
+			return work.on(connection);
+		}
+		try (Reset reset = () -> setAutoCommit(connection, autoCommit)) {
 			try {
-				if (this.isolation != null && isolated) {
-					isolate(connection, this.isolation);
+				if (isolation != null) {
+					isolate(connection, isolation);
 				}
 				else if (transaction) {
 					connection.setAutoCommit(false);
 				}
 				T result = work.on(connection);
-				if (ownTransaction) {
-					connection.commit();
-				}
+				connection.commit();
 				return result;
 			}
 			catch (SQLException | RuntimeException | Error ex) {
-				if (ownTransaction) {
-					rollback(connection, ex);
-				}
+				rollback(connection, ex);
 				throw ex;
 			}
 		}
