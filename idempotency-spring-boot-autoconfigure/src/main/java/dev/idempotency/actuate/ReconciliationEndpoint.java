@@ -21,7 +21,6 @@ import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.boot.actuate.endpoint.web.annotation.WebEndpoint;
 
-import dev.idempotency.IdempotencyKey;
 import dev.idempotency.actuate.ReconciliationEndpoint.CancelDescriptor;
 import dev.idempotency.actuate.ReconciliationEndpoint.ReconciliationDescriptor;
 import dev.idempotency.reconcile.ReconcilableListener;
@@ -169,36 +168,12 @@ public record ReconciliationEndpoint(Reconciliation reconciliation) {
 	 */
 	public record RunDescriptor(String listener, State state, Instant startedAt, Duration duration, long total,
 			long read, long findings, Map<ReconciliationStatus, Long> counts, long listed,
-			List<FindingDescriptor> records, @Nullable String error) implements OperationResponseBody {
+			List<ReconciliationFinding> records, @Nullable String error) implements OperationResponseBody {
 
 		static RunDescriptor of(ReconciliationReport report, int limit) {
 			return new RunDescriptor(report.listener(), report.state(), report.startedAt(), report.duration(),
 					report.total(), report.read(), report.findingCount(), report.counts(), report.listed(),
-					report.findings().stream().limit(limit).map(FindingDescriptor::of).toList(), report.error());
-		}
-
-	}
-
-	/**
-	 * Description of a listed record.
-	 *
-	 * @param topic the topic
-	 * @param partition the partition
-	 * @param offset the offset
-	 * @param timestamp the timestamp
-	 * @param status the status
-	 * @param scope the scope, if the key is known
-	 * @param key the key, if it is known
-	 * @param detail an explanation, if there is one
-	 */
-	public record FindingDescriptor(String topic, int partition, long offset, Instant timestamp,
-			ReconciliationStatus status, @Nullable String scope, @Nullable String key, @Nullable String detail) {
-
-		static FindingDescriptor of(ReconciliationFinding finding) {
-			IdempotencyKey key = finding.key();
-			return new FindingDescriptor(finding.topic(), finding.partition(), finding.offset(), finding.timestamp(),
-					finding.status(), (key != null) ? key.scope() : null, (key != null) ? key.value() : null,
-					finding.detail());
+					report.findings().stream().limit(limit).toList(), report.error());
 		}
 
 	}

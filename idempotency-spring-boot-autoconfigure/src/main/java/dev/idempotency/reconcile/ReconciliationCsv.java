@@ -6,8 +6,6 @@ import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyKey;
-
 /**
  * Writes listed records as comma-separated values (RFC 4180), one line for each.
  *
@@ -31,9 +29,8 @@ public final class ReconciliationCsv {
 	 * @return its line, with its end
 	 */
 	public static String line(ReconciliationFinding finding) {
-		IdempotencyKey key = finding.key();
 		return line(finding.topic(), finding.partition(), finding.offset(), finding.timestamp(), finding.status(),
-				(key != null) ? key.scope() : null, (key != null) ? key.value() : null, finding.detail());
+				finding.scope(), finding.key(), finding.detail());
 	}
 
 	private static String line(@Nullable Object... values) {

@@ -4,8 +4,6 @@ import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyKey;
-
 /**
  * A record of a topic that a reconciliation lists, without its payload: one whose status
  * {@link ReconciliationStatus#isFinding() needs attention} or was requested.
@@ -15,12 +13,13 @@ import dev.idempotency.IdempotencyKey;
  * @param offset the offset
  * @param timestamp the timestamp of the record
  * @param status the status
+ * @param scope the scope, {@code null} if the key is
  * @param key the key, {@code null} if the record has none or it cannot be resolved
  * @param detail an explanation without values of the payload, {@code null} if the status
  * needs none
  * @since 0.1.0
  */
 public record ReconciliationFinding(String topic, int partition, long offset, Instant timestamp,
-		ReconciliationStatus status, @Nullable IdempotencyKey key, @Nullable String detail) {
+		ReconciliationStatus status, @Nullable String scope, @Nullable String key, @Nullable String detail) {
 
 }

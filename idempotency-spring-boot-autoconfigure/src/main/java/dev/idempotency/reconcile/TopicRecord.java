@@ -4,6 +4,7 @@ import java.time.Instant;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.template.IdempotentOperation;
 
@@ -24,8 +25,9 @@ public record TopicRecord(String topic, int partition, long offset, long timesta
 		@Nullable Target target, @Nullable String problem) {
 
 	ReconciliationFinding finding(ReconciliationStatus status, @Nullable String detail) {
+		IdempotencyKey key = (this.target != null) ? this.target.operation().key() : null;
 		return new ReconciliationFinding(this.topic, this.partition, this.offset, Instant.ofEpochMilli(this.timestamp),
-				status, (this.target != null) ? this.target.operation().key() : null, detail);
+				status, (key != null) ? key.scope() : null, (key != null) ? key.value() : null, detail);
 	}
 
 	/**

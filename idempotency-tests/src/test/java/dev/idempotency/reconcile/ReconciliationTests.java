@@ -8,7 +8,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 
@@ -70,8 +69,7 @@ class ReconciliationTests {
 					ReconciliationStatus.STUCK, 1L, ReconciliationStatus.UNRESOLVABLE, 1L,
 					ReconciliationStatus.NOT_CONSUMED, 1L));
 			assertThat(listed).isEqualTo(report.findings())
-				.extracting(ReconciliationFinding::offset, ReconciliationFinding::status,
-						(finding) -> Optional.ofNullable(finding.key()).map(IdempotencyKey::value).orElse(null))
+				.extracting(ReconciliationFinding::offset, ReconciliationFinding::status, ReconciliationFinding::key)
 				.containsExactly(row(2, ReconciliationStatus.FAILED, "fails"),
 						row(4, ReconciliationStatus.REJECTED, "done"), row(5, ReconciliationStatus.MISSING, "lost"),
 						row(6, ReconciliationStatus.MISSING, "also-lost"), row(8, ReconciliationStatus.STUCK, "stuck"),
@@ -134,7 +132,7 @@ class ReconciliationTests {
 	@ValueSource(strings = { "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1" })
 	void textIsNoFormulaInASpreadsheet(String text) {
 		ReconciliationFinding finding = new ReconciliationFinding("topic", 0, 5, Instant.EPOCH,
-				ReconciliationStatus.MISSING, null, text);
+				ReconciliationStatus.MISSING, null, null, text);
 		assertThat(ReconciliationCsv.line(finding)).contains("'" + text).doesNotContain("," + text);
 	}
 
