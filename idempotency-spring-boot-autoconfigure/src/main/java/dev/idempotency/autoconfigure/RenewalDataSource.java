@@ -101,9 +101,10 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 	public Connection getConnection() throws SQLException {
 		// The credentials of the pool can change while it is in use.
 		this.own.setCredentials(this.model.getCredentials());
-		Connection connection;
 		try {
-			connection = this.own.getConnection();
+			Connection connection = this.own.getConnection();
+			this.shared = false;
+			return connection;
 		}
 		catch (SQLException ex) {
 			if (!this.shared && !this.own.isClosed()) {
@@ -116,8 +117,6 @@ final class RenewalDataSource extends AbstractDataSource implements AutoCloseabl
 			logger.debug("The connection for lease renewals could not be opened", ex);
 			return this.pool.getConnection();
 		}
-		this.shared = false;
-		return connection;
 	}
 
 	@Override

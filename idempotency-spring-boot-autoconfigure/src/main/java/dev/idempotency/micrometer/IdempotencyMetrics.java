@@ -210,7 +210,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 		return Timer.builder(name).description(description).tags(tags).register(this.registry);
 	}
 
-	private static String value(Enum<?> constant) {
+	static String value(Enum<?> constant) {
 		return constant.name().toLowerCase(Locale.ROOT);
 	}
 

@@ -1,6 +1,5 @@
 package dev.idempotency.micrometer;
 
-import java.util.Locale;
 import java.util.stream.Stream;
 
 import io.micrometer.common.KeyValue;
@@ -68,17 +67,13 @@ public record ObservationTags(ObservationRegistry registry) implements Operation
 	public void handled(HandledOperation execution) {
 		Observation current = (execution.key() == null) ? current() : null;
 		if (current != null) {
-			current.lowCardinalityKeyValue(OUTCOME, value(execution.outcome()));
+			current.lowCardinalityKeyValue(OUTCOME, IdempotencyMetrics.value(execution.outcome()));
 		}
 	}
 
 	private @Nullable Observation current() {
 		Observation current = this.registry.getCurrentObservation();
 		return (current != null && !current.isNoop()) ? current : null;
-	}
-
-	private static String value(Outcome outcome) {
-		return outcome.name().toLowerCase(Locale.ROOT);
 	}
 
 	private static final class Tagged implements OpenContext {
@@ -102,7 +97,7 @@ public record ObservationTags(ObservationRegistry registry) implements Operation
 		@Override
 		public void ended(HandledOperation execution) {
 			this.ended = true;
-			this.observation.lowCardinalityKeyValue(OUTCOME, value(execution.outcome()));
+			this.observation.lowCardinalityKeyValue(OUTCOME, IdempotencyMetrics.value(execution.outcome()));
 			if (execution.attempt() > 0) {
 				this.observation.highCardinalityKeyValue(ATTEMPT, String.valueOf(execution.attempt()));
 			}

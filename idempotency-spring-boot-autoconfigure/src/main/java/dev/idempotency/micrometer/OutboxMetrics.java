@@ -2,7 +2,6 @@ package dev.idempotency.micrometer;
 
 import java.time.Duration;
 import java.util.EnumMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -67,7 +66,7 @@ public final class OutboxMetrics implements OutboxObserver {
 					Timer.builder("idempotency.outbox.publish")
 						.description("Time from sending a message with the outbox to the answer of the broker")
 						.tag("table", table)
-						.tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+						.tag("outcome", IdempotencyMetrics.value(outcome))
 						.register(registry));
 		}
 	}
