@@ -1,5 +1,7 @@
 package dev.idempotency;
 
+import org.springframework.lang.Contract;
+
 /**
  * Thrown at start-up when the configuration of the application cannot be protected. A
  * failure analyzer shows description and action.
@@ -18,6 +20,20 @@ public final class IdempotencyConfigurationException extends RuntimeException {
 	public IdempotencyConfigurationException(String description, String action) {
 		super(description);
 		this.action = action;
+	}
+
+	/**
+	 * Throw the exception if a condition of the configuration is not met.
+	 * @param condition the condition
+	 * @param description the problem, as a sentence
+	 * @param action the remedy, as a sentence in the imperative
+	 */
+	@Internal
+	@Contract("false, _, _ -> fail")
+	public static void check(boolean condition, String description, String action) {
+		if (!condition) {
+			throw new IdempotencyConfigurationException(description, action);
+		}
 	}
 
 	/**

@@ -1,6 +1,5 @@
 package dev.idempotency.autoconfigure;
 
-import java.lang.annotation.Annotation;
 import java.util.Arrays;
 import java.util.List;
 
@@ -9,6 +8,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.flyway.autoconfigure.FlywayDataSource;
 import org.springframework.util.ClassUtils;
 
 import dev.idempotency.IdempotencyConfigurationException;
@@ -57,19 +57,15 @@ final class Database {
 	}
 
 	static DataSource migrations(ConfigurableListableBeanFactory beanFactory, DataSource dataSource) {
-		if (!ClassUtils.isPresent("org.flywaydb.core.Flyway", beanFactory.getBeanClassLoader())) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.",
-					"Add 'flyway-core' and its module for your database, or create the table by hand and set "
-							+ "'idempotency.jdbc.schema' to 'validate'.");
-		}
+		IdempotencyConfigurationException.check(
+				ClassUtils.isPresent("org.flywaydb.core.Flyway", beanFactory.getBeanClassLoader()),
+				"'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.",
+				"Add 'flyway-core' and its module for your database, or create the table by hand and set "
+						+ "'idempotency.jdbc.schema' to 'validate'.");
 		if (!ClassUtils.isPresent(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())) {
 			return dataSource;
 		}
-		Class<? extends Annotation> annotation = ClassUtils
-			.resolveClassName(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())
-			.asSubclass(Annotation.class);
-		return Arrays.stream(beanFactory.getBeanNamesForAnnotation(annotation))
+		return Arrays.stream(beanFactory.getBeanNamesForAnnotation(FlywayDataSource.class))
 			.map((name) -> beanFactory.getBean(name, DataSource.class))
 			.filter((migrations) -> JdbcSchemaMigration.isSameDatabase(dataSource, migrations))
 			.findFirst()

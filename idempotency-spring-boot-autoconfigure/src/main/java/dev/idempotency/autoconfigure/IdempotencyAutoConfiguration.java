@@ -130,17 +130,14 @@ public final class IdempotencyAutoConfiguration {
 	@ConditionalOnBooleanProperty("idempotency.cache.enabled")
 	StoreCaches idempotencyStoreCaches(IdempotencyProperties properties, ConfigurableBeanFactory beanFactory) {
 		Cache cache = properties.cache();
-		if (!ClassUtils.isPresent("com.github.benmanes.caffeine.cache.Caffeine", beanFactory.getBeanClassLoader())) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.cache.enabled' is 'true', but Caffeine is not on the class path.",
-					"Add 'com.github.ben-manes.caffeine:caffeine', or remove the property.");
-		}
-		if (cache.maximumSize().toBytes() <= 0 || cache.timeToLive().toMillis() <= 0) {
-			throw new IdempotencyConfigurationException(
-					"The local cache of completed keys has the maximum size " + cache.maximumSize()
-							+ " and the time to live " + cache.timeToLive() + ".",
-					"Set 'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to positive values.");
-		}
+		IdempotencyConfigurationException.check(
+				ClassUtils.isPresent("com.github.benmanes.caffeine.cache.Caffeine", beanFactory.getBeanClassLoader()),
+				"'idempotency.cache.enabled' is 'true', but Caffeine is not on the class path.",
+				"Add 'com.github.ben-manes.caffeine:caffeine', or remove the property.");
+		IdempotencyConfigurationException.check(cache.maximumSize().toBytes() > 0 && cache.timeToLive().toMillis() > 0,
+				"The local cache of completed keys has the maximum size " + cache.maximumSize()
+						+ " and the time to live " + cache.timeToLive() + ".",
+				"Set 'idempotency.cache.maximum-size' and 'idempotency.cache.time-to-live' to positive values.");
 		return () -> new CaffeineCompletionCache(cache.maximumSize().toBytes(), cache.timeToLive());
 	}
 

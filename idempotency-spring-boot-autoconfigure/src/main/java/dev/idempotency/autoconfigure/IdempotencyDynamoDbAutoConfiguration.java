@@ -43,12 +43,10 @@ public final class IdempotencyDynamoDbAutoConfiguration {
 
 	private static IdempotencyStore create(ListableBeanFactory beanFactory, DataSize maximumResult,
 			Definition definition) {
-		if (maximumResult.compareTo(DynamoDbIdempotencyStore.MAX_RESULT_SIZE) > 0) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.result.maximum-size' is " + maximumResult + ", but an item of DynamoDB holds 400 KB.",
-					"Set 'idempotency.result.maximum-size' to " + DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toKilobytes()
-							+ "KB or less.");
-		}
+		IdempotencyConfigurationException.check(maximumResult.compareTo(DynamoDbIdempotencyStore.MAX_RESULT_SIZE) <= 0,
+				"'idempotency.result.maximum-size' is " + maximumResult + ", but an item of DynamoDB holds 400 KB.",
+				"Set 'idempotency.result.maximum-size' to " + DynamoDbIdempotencyStore.MAX_RESULT_SIZE.toKilobytes()
+						+ "KB or less.");
 		DynamoDb settings = definition.dynamodb();
 		DynamoDbClient client = Database.find(beanFactory, DynamoDbClient.class, "the idempotency store",
 				settings.client(), definition.property("dynamodb.client"));

@@ -36,12 +36,10 @@ public final class IdempotencyKafkaAutoConfiguration {
 	ListenerSettingsFactory idempotentListenerSettingsFactory(StoreRegistry stores,
 			ObjectProvider<Serialization> serialization, IdempotencyProperties properties,
 			ConfigurableBeanFactory beanFactory) {
-		if (properties.key().onMissing() == MissingKeyPolicy.DEFAULT) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
-					"Remove it, or set 'idempotency.key.on-missing' to 'offset', 'record-coordinates', 'reject' or "
-							+ "'process'.");
-		}
+		IdempotencyConfigurationException.check(properties.key().onMissing() != MissingKeyPolicy.DEFAULT,
+				"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
+				"Remove it, or set 'idempotency.key.on-missing' to 'offset', 'record-coordinates', 'reject' or "
+						+ "'process'.");
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
 				properties.lease(), properties.retention(), properties.version().retention(),
 				properties.key().headers(),

@@ -36,25 +36,22 @@ final class JdbcTransactionManagers {
 		if (name != null) {
 			PlatformTransactionManager manager = Database.named(beanFactory, name, PlatformTransactionManager.class,
 					prefix + ".jdbc.transaction-manager");
-			if (target(dataSource(manager)) != target(dataSource) || !bindsConnection(manager)) {
-				throw new IdempotencyConfigurationException(
-						"The transaction manager '" + name
-								+ "' does not manage the DataSource of the idempotency store or the outbox.",
-						"Correct '" + prefix + ".jdbc.transaction-manager', or set '" + prefix
-								+ ".jdbc.data-source' to the " + "DataSource of this transaction manager.");
-			}
+			IdempotencyConfigurationException.check(
+					target(dataSource(manager)) == target(dataSource) && bindsConnection(manager),
+					"The transaction manager '" + name
+							+ "' does not manage the DataSource of the idempotency store or the outbox.",
+					"Correct '" + prefix + ".jdbc.transaction-manager', or set '" + prefix
+							+ ".jdbc.data-source' to the " + "DataSource of this transaction manager.");
 			return manager;
 		}
 		Map<String, PlatformTransactionManager> all = beanFactory.getBeansOfType(PlatformTransactionManager.class,
 				false, true);
 		Map<String, PlatformTransactionManager> matching = new LinkedHashMap<>(all);
 		matching.values().removeIf((manager) -> target(dataSource(manager)) != target(dataSource));
-		if (matching.size() > 1) {
-			throw new IdempotencyConfigurationException(
-					"Several transaction managers manage the DataSource of the idempotency store or the outbox: "
-							+ matching.keySet() + ".",
-					"Set '" + prefix + ".jdbc.transaction-manager' to one of them.");
-		}
+		IdempotencyConfigurationException.check(matching.size() <= 1,
+				"Several transaction managers manage the DataSource of the idempotency store or the outbox: "
+						+ matching.keySet() + ".",
+				"Set '" + prefix + ".jdbc.transaction-manager' to one of them.");
 		if (matching.isEmpty()) {
 			// The search skips managers in creation. Their exception names the cycle.
 			for (String bean : beanFactory.getBeanNamesForType(PlatformTransactionManager.class, false, true)) {

@@ -77,11 +77,9 @@ class OutboxConfiguration {
 	JdbcOutboxStore idempotencyOutboxStore(ConfigurableListableBeanFactory beanFactory,
 			ObjectProvider<DataSource> dataSources, IdempotencyProperties properties) {
 		Jdbc jdbc = properties.jdbc();
-		if (dataSources.stream().findAny().isEmpty()) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.outbox.enabled' is 'true', but there is no DataSource bean.",
-					"Set 'spring.datasource.url', or set 'idempotency.outbox.enabled' to 'false'.");
-		}
+		IdempotencyConfigurationException.check(dataSources.stream().findAny().isPresent(),
+				"'idempotency.outbox.enabled' is 'true', but there is no DataSource bean.",
+				"Set 'spring.datasource.url', or set 'idempotency.outbox.enabled' to 'false'.");
 		DataSource dataSource = Database.find(beanFactory, jdbc.dataSource(), "idempotency.jdbc.data-source");
 		String table = properties.outbox().table();
 		if (jdbc.schema() == Schema.MIGRATE) {
@@ -134,12 +132,8 @@ class OutboxConfiguration {
 			ObjectProvider<KafkaTemplate<?, ?>> templates, ObjectProvider<ProducerFactory<?, ?>> factories,
 			IdempotencyProperties properties) {
 		String name = properties.outbox().kafkaTemplate();
-		if (name != null && !beanFactory.containsBean(name)) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.outbox.kafka-template' is '" + name + "', but there is no bean with this name.",
-					"Set 'idempotency.outbox.kafka-template' to the name of a KafkaTemplate bean.");
-		}
-		KafkaTemplate<?, ?> template = (name != null) ? beanFactory.getBean(name, KafkaTemplate.class)
+		KafkaTemplate<?, ?> template = (name != null)
+				? Database.named(beanFactory, name, KafkaTemplate.class, "idempotency.outbox.kafka-template")
 				: templates.getIfUnique();
 		List<KafkaTemplate<?, ?>> candidates = (template != null) ? List.of(template) : templates.stream().toList();
 		boolean routing = candidates.stream().anyMatch(RoutingKafkaTemplate.class::isInstance);
@@ -149,20 +143,16 @@ class OutboxConfiguration {
 				: candidates.stream()
 					.flatMap((candidate) -> Stream.<ProducerFactory<?, ?>>ofNullable(candidate.getProducerFactory()))
 					.collect(Collectors.toSet());
-		if (candidates.isEmpty() || routing || found.size() > 1) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
-							+ "or there are several.",
-					"Set 'idempotency.outbox.kafka-template', or mark one KafkaTemplate bean as @Primary.");
-		}
+		IdempotencyConfigurationException.check(!candidates.isEmpty() && !routing && found.size() <= 1,
+				"'idempotency.outbox.enabled' is 'true', but there is no KafkaTemplate bean with one ProducerFactory, "
+						+ "or there are several.",
+				"Set 'idempotency.outbox.kafka-template', or mark one KafkaTemplate bean as @Primary.");
 		ProducerFactory<?, ?> factory = found.isEmpty() ? factories.getIfUnique() : found.iterator().next();
-		if (factory == null) {
-			throw new IdempotencyConfigurationException(
-					"The KafkaTemplate of the outbox has no ProducerFactory (a mock has none), and there is no "
-							+ "ProducerFactory bean, or there are several.",
-					"Declare one ProducerFactory bean, mark one as @Primary, or declare an OutboxSerializer and an "
-							+ "OutboxPublisher bean.");
-		}
+		IdempotencyConfigurationException.check(factory != null,
+				"The KafkaTemplate of the outbox has no ProducerFactory (a mock has none), and there is no "
+						+ "ProducerFactory bean, or there are several.",
+				"Declare one ProducerFactory bean, mark one as @Primary, or declare an OutboxSerializer and an "
+						+ "OutboxPublisher bean.");
 		return new OutboxProducers(factory);
 	}
 

@@ -54,24 +54,20 @@ record StoreNames(Set<String> names, Set<String> types, boolean automatic) {
 		Map<String, String> distinct = new HashMap<>();
 		for (String name : names) {
 			String other = distinct.put(name.replace("-", "").toLowerCase(Locale.ROOT), name);
-			if (other != null) {
-				throw new IdempotencyConfigurationException(
-						"'idempotency.stores' contains the names '" + other + "' and '" + name
-								+ "', which differ by hyphens or case only.",
-						"Use one of them. If an environment variable sets a property of the store, choose a name in "
-								+ "lower case without hyphens.");
-			}
+			IdempotencyConfigurationException.check(other == null,
+					"'idempotency.stores' contains the names '" + other + "' and '" + name
+							+ "', which differ by hyphens or case only.",
+					"Use one of them. If an environment variable sets a property of the store, choose a name in "
+							+ "lower case without hyphens.");
 		}
 	}
 
 	private static void check(String name) {
-		if (name.equals(DEFAULT) || !NAME.matcher(name).matches()) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.stores' contains the name '" + name + "'"
-							+ (name.equals(DEFAULT) ? ", which stands for the store of 'idempotency.store.*'." : "."),
-					"Choose a name of at most 40 letters, digits and hyphens that begins with a letter and is not '"
-							+ DEFAULT + "'.");
-		}
+		IdempotencyConfigurationException.check(!name.equals(DEFAULT) && NAME.matcher(name).matches(),
+				"'idempotency.stores' contains the name '" + name + "'"
+						+ (name.equals(DEFAULT) ? ", which stands for the store of 'idempotency.store.*'." : "."),
+				"Choose a name of at most 40 letters, digits and hyphens that begins with a letter and is not '"
+						+ DEFAULT + "'.");
 	}
 
 }

@@ -55,11 +55,9 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 	IdempotencyStore createStore(String name) {
 		Definition definition = definition(name);
 		NamedStore named = this.properties.stores().get(name);
-		if (named == null && !name.equals(StoreNames.DEFAULT)) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.stores." + name + "' contains no property of a store.",
-					"Set 'idempotency.stores." + name + ".type', or correct the names of its properties.");
-		}
+		IdempotencyConfigurationException.check(named != null || name.equals(StoreNames.DEFAULT),
+				"'idempotency.stores." + name + "' contains no property of a store.",
+				"Set 'idempotency.stores." + name + ".type', or correct the names of its properties.");
 		String type = (named != null) ? named.type() : this.properties.store().type();
 		return selection().select(type, definition.property((named != null) ? "type" : "store.type"))
 			.create(definition);
@@ -114,14 +112,12 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 		Set<String> chain = new LinkedHashSet<>(List.of(name));
 		for (String next = from; next != null; next = migrateFrom(next)) {
 			boolean known = next.equals(StoreNames.DEFAULT) || this.properties.stores().containsKey(next);
-			if (!known || !chain.add(next)) {
-				throw new IdempotencyConfigurationException(
-						"The store '" + name + "' migrates from the store '" + from + "', "
-								+ (known ? "which migrates from it: " + chain : "but there is no store '" + next + "'")
-								+ ".",
-						"Set '" + migrateProperty(name) + "' to the name of another store in "
-								+ "'idempotency.stores', or to '" + StoreNames.DEFAULT + "'.");
-			}
+			IdempotencyConfigurationException.check(known && chain.add(next),
+					"The store '" + name + "' migrates from the store '" + from + "', "
+							+ (known ? "which migrates from it: " + chain : "but there is no store '" + next + "'")
+							+ ".",
+					"Set '" + migrateProperty(name) + "' to the name of another store in "
+							+ "'idempotency.stores', or to '" + StoreNames.DEFAULT + "'.");
 		}
 	}
 
@@ -136,12 +132,11 @@ record StoreRegistry(ConfigurableListableBeanFactory beanFactory, IdempotencyPro
 
 	// The keys of the other store would be unknown without a word.
 	private void checkMigrated(IdempotencyStore defaultStore) {
-		if (this.properties.store().migrateFrom() != null && !(defaultStore instanceof MigratingStore)) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.store.migrate-from' is set, but the application declares its own "
-							+ "IdempotencyTemplate bean, to which it does not apply.",
-					"Remove the bean, or remove the property.");
-		}
+		IdempotencyConfigurationException.check(
+				this.properties.store().migrateFrom() == null || defaultStore instanceof MigratingStore,
+				"'idempotency.store.migrate-from' is set, but the application declares its own "
+						+ "IdempotencyTemplate bean, to which it does not apply.",
+				"Remove the bean, or remove the property.");
 	}
 
 	IdempotencyTemplate createTemplate(String name) {

@@ -204,27 +204,21 @@ public final class CleanupJob implements SmartLifecycle {
 		private static final double JITTER = 0.2;
 
 		public Settings {
-			check(interval.toMillis() > 0,
+			IdempotencyConfigurationException.check(interval.toMillis() > 0,
 					"The interval of the cleanup of expired idempotency records is " + text(interval) + ".",
 					"Set 'idempotency.cleanup.interval' to a millisecond or more, or 'idempotency.cleanup.enabled' to "
 							+ "'false'.");
-			check(timeBudget.toMillis() > 0,
+			IdempotencyConfigurationException.check(timeBudget.toMillis() > 0,
 					"The time budget of the cleanup of expired idempotency records is " + text(timeBudget) + ".",
 					"Set 'idempotency.cleanup.time-budget' to a millisecond or more.");
-			check(batchSize > 0,
+			IdempotencyConfigurationException.check(batchSize > 0,
 					"The batch size of the cleanup of expired idempotency records is " + batchSize
 							+ ", so that it would never delete a record.",
 					"Set 'idempotency.cleanup.batch-size' to one or more.");
-			check(!pause.isNegative() && pause.compareTo(timeBudget) < 0,
+			IdempotencyConfigurationException.check(!pause.isNegative() && pause.compareTo(timeBudget) < 0,
 					"The cleanup of expired idempotency records pauses for " + text(pause) + ", but its time budget is "
 							+ text(timeBudget) + ".",
 					"Set 'idempotency.cleanup.pause' to zero or more and to less than 'idempotency.cleanup.time-budget'.");
-		}
-
-		private static void check(boolean condition, String message, String action) {
-			if (!condition) {
-				throw new IdempotencyConfigurationException(message, action);
-			}
 		}
 
 		private static String text(Duration duration) {

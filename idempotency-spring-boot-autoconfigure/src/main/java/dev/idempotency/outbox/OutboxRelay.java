@@ -163,10 +163,9 @@ public final class OutboxRelay extends OutboxLoop {
 		}
 
 		private static void check(boolean condition, String property, Object value, String range) {
-			if (!condition) {
-				throw new IdempotencyConfigurationException("'idempotency.outbox." + property + "' is " + value + ".",
-						"Set 'idempotency.outbox." + property + "' to " + range + ".");
-			}
+			IdempotencyConfigurationException.check(condition,
+					"'idempotency.outbox." + property + "' is " + value + ".",
+					"Set 'idempotency.outbox." + property + "' to " + range + ".");
 		}
 
 		// Doubles with each failure.

@@ -24,12 +24,12 @@ public record OutboxMdc(List<String> keys) implements OutboxContext {
 			OutboxRow.FINGERPRINT_HEADER, OutboxRow.TIME_HEADER);
 
 	public OutboxMdc {
-		keys.stream().filter(RESERVED::contains).findFirst().ifPresent((key) -> {
-			throw new IdempotencyConfigurationException(
+		for (String key : keys) {
+			IdempotencyConfigurationException.check(!RESERVED.contains(key),
 					"'idempotency.outbox.mdc-keys' contains '" + key
 							+ "', which is a header that the outbox sets itself.",
 					"Remove it from 'idempotency.outbox.mdc-keys', or use another MDC key.");
-		});
+		}
 		keys = List.copyOf(keys);
 	}
 

@@ -145,7 +145,7 @@ class OutboxAutoConfigurationTests {
 	@Test
 	void namedKafkaTemplateThatDoesNotExistIsRefused() {
 		assertRefused(this.runner.withPropertyValues("idempotency.outbox.kafka-template=other"),
-				"'idempotency.outbox.kafka-template' is 'other', but there is no bean with this name.");
+				"'idempotency.outbox.kafka-template' is 'other', but there is no KafkaTemplate bean with this name.");
 	}
 
 	@Test
