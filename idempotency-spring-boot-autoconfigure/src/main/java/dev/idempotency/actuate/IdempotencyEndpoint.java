@@ -261,9 +261,7 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 	}
 
 	private static IdempotencyKey key(@Nullable String scope, @Nullable String key) {
-		if (scope == null || key == null) {
-			throw new IllegalArgumentException("'scope' or 'key' is missing. Name both");
-		}
+		Assert.isTrue(scope != null && key != null, "'scope' or 'key' is missing. Name both");
 		return IdempotencyKey.of(scope, key);
 	}
 

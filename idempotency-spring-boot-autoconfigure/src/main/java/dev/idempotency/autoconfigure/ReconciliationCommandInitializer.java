@@ -1,10 +1,14 @@
 package dev.idempotency.autoconfigure;
 
+import java.time.Duration;
+
 import org.springframework.boot.context.event.ApplicationFailedEvent;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.event.GenericApplicationListener;
 import org.springframework.context.support.AbstractApplicationContext;
+
+import dev.idempotency.Threads;
 
 /**
  * Lets the application reconcile a listener and exit if
@@ -31,12 +35,7 @@ final class ReconciliationCommandInitializer implements ApplicationContextInitia
 	// findings. The failure is reported after the event, on the thread of the start.
 	private static void exitAfter(Thread starting) {
 		new Thread(() -> {
-			try {
-				starting.join();
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
+			Threads.awaitEnd(starting, Duration.ofDays(1));
 			System.exit(ReconciliationCommand.NOT_DONE);
 		}, "idempotency-reconciliation-exit").start();
 	}

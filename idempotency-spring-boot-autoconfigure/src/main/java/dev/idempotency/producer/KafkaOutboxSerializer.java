@@ -155,10 +155,8 @@ public final class KafkaOutboxSerializer implements OutboxSerializer, AutoClosea
 	}
 
 	private static boolean isServerError(Throwable cause) {
-		if (!isRestError(cause.getClass())) {
-			return false;
-		}
-		Method getter = ReflectionUtils.findMethod(cause.getClass(), "getStatus");
+		Method getter = isRestError(cause.getClass()) ? ReflectionUtils.findMethod(cause.getClass(), "getStatus")
+				: null;
 		return getter != null && ReflectionUtils.invokeMethod(getter, cause) instanceof Integer status
 				&& (status >= SERVER_ERROR || status == TOO_MANY_REQUESTS);
 	}
