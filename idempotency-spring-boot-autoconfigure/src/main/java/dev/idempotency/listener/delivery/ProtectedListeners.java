@@ -2,7 +2,6 @@ package dev.idempotency.listener.delivery;
 
 import java.lang.reflect.Method;
 import java.time.Duration;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -16,7 +15,6 @@ import org.springframework.aop.support.AopUtils;
 import dev.idempotency.listener.async.AsyncRetries;
 import dev.idempotency.listener.error.RecordOutcomes;
 import dev.idempotency.listener.key.Coordinates;
-import dev.idempotency.listener.key.ListenerScope;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
@@ -38,16 +36,12 @@ public final class ProtectedListeners implements RecordOutcomes {
 
 	final BlockedRecords blockedRecords = new BlockedRecords(Duration.ofMinutes(1));
 
-	private final Collection<ListenerScope> scopes;
-
 	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
 
 	public ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
-			Collection<ListenerScope> scopes, ContainerAcknowledgments acknowledgments, boolean acknowledging,
-			TopicIdentities identities) {
+			ContainerAcknowledgments acknowledgments, boolean acknowledging, TopicIdentities identities) {
 		this.acknowledging = acknowledging;
 		this.identities = identities;
-		this.scopes = List.copyOf(scopes);
 		this.acknowledgments = acknowledgments;
 		this.targetClass = targetClass;
 		this.listeners = Map.copyOf(listeners);
@@ -57,7 +51,7 @@ public final class ProtectedListeners implements RecordOutcomes {
 	// recognized as this record, whatever headers its producer has copied.
 	@Override
 	public void failed(ConsumerRecord<?, ?> record) {
-		this.scopes.forEach((scope) -> scope.recordFailed(record));
+		this.listeners.values().forEach((listener) -> listener.settings().operations().scope().recordFailed(record));
 	}
 
 	@Override

@@ -38,6 +38,8 @@ public final class ListenerScope {
 
 	private static final int LONGEST_TOPIC = 249;
 
+	private final String listener;
+
 	private final @Nullable String explicit;
 
 	private final @Nullable String group;
@@ -65,12 +67,13 @@ public final class ListenerScope {
 	// The container is the main one, or one of its retry and dead-letter topics. The
 	// handler is the name of the method if its class has several.
 	public ListenerScope(@Nullable String explicit, @Nullable String handler, MessageListenerContainer main,
-			MessageListenerContainer container, boolean deadLetter, String where) {
+			MessageListenerContainer container, boolean deadLetter, String listener) {
+		this.listener = listener;
 		this.explicit = StringUtils.hasText(explicit) ? explicit : null;
 		this.group = main.getGroupId();
 		if (this.explicit == null && this.group == null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " has no consumer group to take its scope from.",
+					"The idempotent listener " + listener + " has no consumer group to take its scope from.",
 					"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
 		}
 		this.suffix = deadLetter ? "#" + DEAD_LETTER : (handler != null) ? "#" + handler : "";
@@ -80,7 +83,7 @@ public final class ListenerScope {
 		this.fixedTopics = new LinkedHashSet<>(topics);
 		this.topicPattern = main.getContainerProperties().getTopicPattern();
 		this.deadLetter = deadLetter;
-		check(where);
+		check();
 	}
 
 	// Spring Kafka derives the topics of a retry container from the main topics, in the
@@ -103,13 +106,13 @@ public final class ListenerScope {
 		return (topics != null) ? Arrays.asList(topics) : List.of();
 	}
 
-	private void check(String where) {
+	private void check() {
 		for (String scope : (this.explicit != null || !this.fixedTopics.isEmpty()) ? names()
 				: Set.of(name("t".repeat(LONGEST_TOPIC)))) {
 			String problem = IdempotencyKey.problem(scope);
 			if (problem != null) {
 				throw new IdempotencyConfigurationException(
-						"The scope of the idempotent listener " + where + " " + problem + ".",
+						"The scope of the idempotent listener " + this.listener + " " + problem + ".",
 						"Set 'scope' of @Idempotent to a text of up to " + IdempotencyKey.MAX_LENGTH + " characters.");
 			}
 		}
@@ -145,6 +148,10 @@ public final class ListenerScope {
 		return name.equals(this.group);
 	}
 
+	public boolean isOfGroup(ListenerScope other) {
+		return Objects.equals(this.group, other.group);
+	}
+
 	// The consumer group of a default scope.
 	public static @Nullable String group(String scope) {
 		int slash = scope.lastIndexOf('/');
@@ -154,8 +161,7 @@ public final class ListenerScope {
 	// Whether this scope and another one are the same default scope for a
 	// common topic.
 	public boolean isSameDefault(ListenerScope other) {
-		return this.explicit == null && other.explicit == null && Objects.equals(this.group, other.group)
-				&& this.suffix.equals(other.suffix);
+		return this.explicit == null && other.explicit == null && isOfGroup(other) && this.suffix.equals(other.suffix);
 	}
 
 	// Whether methods with different operations may share the scope by mistake.
@@ -179,11 +185,11 @@ public final class ListenerScope {
 	// Stop comparing offsets, because another listener with the same scope or a
 	// retry topic processes records of the scope in another order. Called before the
 	// containers start.
-	public void requireKeys(String where, String reason) {
+	public void requireKeys(String reason) {
 		if (this.comparesOffsets && this.offsetsRequired) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " is to recognize its records by their offsets, but " + reason
-							+ ".",
+					"The idempotent listener " + this.listener + " is to recognize its records by their offsets, but "
+							+ reason + ".",
 					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.");
 		}
 		this.comparesOffsets = false;
@@ -191,6 +197,10 @@ public final class ListenerScope {
 
 	boolean comparesOffsets() {
 		return this.comparesOffsets;
+	}
+
+	public String listener() {
+		return this.listener;
 	}
 
 	public @Nullable String explicitName() {

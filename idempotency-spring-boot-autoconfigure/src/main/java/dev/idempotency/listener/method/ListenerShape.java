@@ -22,6 +22,7 @@ import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.Message;
 import org.springframework.messaging.support.MessageHeaderAccessor;
 
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.async.AsyncResult;
 import dev.idempotency.listener.delivery.ListenerSettings;
@@ -29,20 +30,24 @@ import dev.idempotency.listener.delivery.ManualAcknowledgments;
 import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 
 /**
- * The kind of a listener method.
+ * A listener method and its kind.
  *
+ * @param name its name for messages
+ * @param method the method
+ * @param targetClass its class
  * @param batch whether the method receives batches
  * @param async converts the return value of an asynchronous method, {@code null} if the
  * method is synchronous
  * @param kafkaTransaction whether the container begins a Kafka transaction
  * @param acknowledging whether the method acknowledges its records itself
  */
-public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean kafkaTransaction,
-		boolean acknowledging) {
+public record ListenerShape(String name, Method method, Class<?> targetClass, boolean batch,
+		@Nullable AsyncResult async, boolean kafkaTransaction, boolean acknowledging) {
 
-	public static ListenerShape of(Method method, Class<?> targetClass, MessageListenerContainer container) {
-		return new ListenerShape(listener(container) instanceof BatchMessageListener<?, ?>, AsyncResult.of(method),
-				container.getContainerProperties().getKafkaAwareTransactionManager() != null,
+	public static ListenerShape of(String name, Method method, Class<?> targetClass,
+			MessageListenerContainer container) {
+		return new ListenerShape(name, method, targetClass, listener(container) instanceof BatchMessageListener<?, ?>,
+				AsyncResult.of(method), container.getContainerProperties().getKafkaAwareTransactionManager() != null,
 				ManualAcknowledgments.isManual(container.getContainerProperties().getAckMode())
 						&& canAcknowledge(method, targetClass));
 	}
@@ -76,22 +81,24 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 	public static boolean isAcknowledging(Collection<Method> methods, Class<?> targetClass,
 			MessageListenerContainer container) {
 		return methods.stream()
-			.map((method) -> of(method, targetClass, container))
+			.map((method) -> of("", method, targetClass, container))
 			.anyMatch((shape) -> shape.acknowledging && !shape.kafkaTransaction);
 	}
 
 	// The type of the result that is stored for a record.
-	public @Nullable Type resultType(Method method, Class<?> targetClass) {
-		ResolvableType type = KotlinDetector.isSuspendingFunction(method) ? continuation(method)
-				: ResolvableType.forMethodReturnType(method, targetClass);
+	public @Nullable Type resultType() {
+		boolean suspending = KotlinDetector.isSuspendingFunction(this.method);
+		ResolvableType type = suspending ? continuation(this.method)
+				: ResolvableType.forMethodReturnType(this.method, this.targetClass);
 		if (this.batch) {
 			type = type.as(List.class).getGeneric(0);
 		}
-		else if (this.async != null && !KotlinDetector.isSuspendingFunction(method)) {
+		else if (this.async != null && !suspending) {
 			type = type.getGeneric(0);
 		}
 		Class<?> raw = type.resolve(Object.class);
-		boolean none = method.getReturnType() == void.class || raw == Void.class || raw.getName().equals("kotlin.Unit");
+		boolean none = this.method.getReturnType() == void.class || raw == Void.class
+				|| raw.getName().equals("kotlin.Unit");
 		return none ? null : (type.resolve() != null) ? type.getType() : Object.class;
 	}
 
@@ -123,6 +130,15 @@ public record ListenerShape(boolean batch, @Nullable AsyncResult async, boolean 
 				? "has a Kafka transaction in its container, which commits after the database, so that its output "
 						+ "could be lost"
 				: null;
+	}
+
+	public IdempotencyConfigurationException mistake(String problem, String action) {
+		return mistake(this.name, problem, action);
+	}
+
+	// The problem is the end of a sentence whose subject is the listener.
+	public static IdempotencyConfigurationException mistake(String name, String problem, String action) {
+		return new IdempotencyConfigurationException("The idempotent listener " + name + " " + problem + ".", action);
 	}
 
 }

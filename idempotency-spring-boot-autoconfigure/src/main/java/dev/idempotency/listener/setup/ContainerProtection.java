@@ -6,7 +6,6 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -84,7 +83,7 @@ public final class ContainerProtection {
 
 	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
 
-	private final List<NamedScope> namedScopes = new CopyOnWriteArrayList<>();
+	private final List<ListenerScope> namedScopes = new CopyOnWriteArrayList<>();
 
 	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
@@ -110,7 +109,6 @@ public final class ContainerProtection {
 		ListenerChecks.checkType(container, ListenerSettings.where(methods(endpoint).get(0), targetClass));
 		MessageListenerContainer main = main(container, endpoint, registry);
 		Map<Method, ProtectedListener> listeners = new HashMap<>();
-		List<ListenerScope> scopes = new ArrayList<>();
 		List<ListenerScopes.Reader> readers = new ArrayList<>();
 		ConsumerFactory<?, ?> consumers = (factory instanceof AbstractKafkaListenerContainerFactory<?, ?, ?> known)
 				? known.getConsumerFactory() : null;
@@ -123,35 +121,32 @@ public final class ContainerProtection {
 				continue;
 			}
 			Method method = AopUtils.getMostSpecificMethod(candidate, targetClass);
-			ListenerChecks.check(bean, method, container, ContainerInstallations.isAutoCommit(consumer));
+			ListenerShape shape = ListenerShape.of(ListenerSettings.where(method, targetClass), method, targetClass,
+					container);
+			new ListenerChecks(shape, container).check(bean, ContainerInstallations.isAutoCommit(consumer));
 			// A retry topic has the methods of the main endpoint. Any other method is its
 			// dead-letter handler.
 			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
 			boolean deadLetter = main != container && mainScope == null;
-			ListenerShape shape = ListenerShape.of(method, targetClass, container);
-			String where = ListenerSettings.where(method, targetClass);
 			ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()),
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
-					container, deadLetter, where);
-			ListenerSettings listenerSettings = this.settings.create(annotation, method, targetClass, where,
-					shape.resultType(method, targetClass), shape, scope,
-					new OffsetChoice(container, main == container, identities, false));
+					container, deadLetter, shape.name());
+			ListenerSettings listenerSettings = this.settings.create(annotation, shape, shape.resultType(),
+					new OffsetChoice(container, scope, main == container, identities, false));
 			if (mainScope != null) {
-				mainScope.requireKeys(listenerSettings.name(),
-						"it has a retry topic, whose records are processed after later ones");
+				mainScope.requireKeys("it has a retry topic, whose records are processed after later ones");
 				mainScope.markRetried();
 			}
 			else {
-				logRegistration(container, scope, listenerSettings);
+				logRegistration(container, listenerSettings);
 			}
 			if (main == container) {
 				mainScopes(endpoint.getId()).put(method, scope);
-				separateOffsets(new NamedScope(scope, main.getGroupId(), listenerSettings.name()));
-				readers.add(new ListenerScopes.Reader(listenerSettings.name(), scope, container,
+				separateOffsets(scope);
+				readers.add(new ListenerScopes.Reader(scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
-			register(container, method, scope, listenerSettings, consumer);
-			scopes.add(scope);
+			register(container, method, listenerSettings, consumer);
 			listeners.put(method, shape.protect(listenerSettings));
 			if (main == container && consumers != null && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
 				PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
@@ -159,7 +154,7 @@ public final class ContainerProtection {
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
 		this.listenerScopes.check(readers);
-		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners, scopes,
+		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners,
 				this.acknowledgments.create(container),
 				ListenerShape.isAcknowledging(methods(endpoint), targetClass, container), identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
@@ -178,41 +173,37 @@ public final class ContainerProtection {
 
 	// Protect the container of a function. Its listener is set later.
 	public void protect(AbstractMessageListenerContainer<?, ?> container, IdempotentFunction function) {
-		ListenerChecks.check(function, container);
-		Idempotent annotation = function.annotation();
-		ListenerShape shape = ListenerShape.of(function.method(), function.targetClass(), container);
-		ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()), null, container, container,
-				false, function.name());
+		ListenerShape shape = ListenerShape.of(function.name(), function.method(), function.targetClass(), container);
+		new ListenerChecks(shape, container).checkFunction();
+		ListenerScope scope = new ListenerScope(this.settings.resolve(function.annotation().scope()), null, container,
+				container, false, function.name());
 		// The offsets of functions are never compared.
 		TopicIdentities identities = new TopicIdentities((topic) -> {
 			throw new IllegalStateException("The id of the topic " + topic + " is not known");
 		});
-		ListenerSettings listenerSettings = this.settings.create(annotation, function.method(), function.targetClass(),
-				function.name(), function.result(), shape, scope, new OffsetChoice(container, true, identities, true));
-		logRegistration(container, scope, listenerSettings);
-		this.listenerScopes
-			.check(List.of(new ListenerScopes.Reader(function.name(), scope, container, () -> container)));
-		register(container, function.method(), scope, listenerSettings, null);
-		this.installations.install(container,
-				new ProtectedListeners(function.targetClass(),
-						Map.of(function.method(), shape.protect(listenerSettings)), List.of(scope),
-						this.acknowledgments.create(container),
-						ListenerShape.isAcknowledging(List.of(function.method()), function.targetClass(), container),
-						identities));
+		ListenerSettings listenerSettings = this.settings.create(function.annotation(), shape, function.result(),
+				new OffsetChoice(container, scope, true, identities, true));
+		logRegistration(container, listenerSettings);
+		this.listenerScopes.check(List.of(new ListenerScopes.Reader(scope, container, () -> container)));
+		register(container, function.method(), listenerSettings, null);
+		this.installations.install(container, new ProtectedListeners(function.targetClass(),
+				Map.of(function.method(), shape.protect(listenerSettings)), this.acknowledgments.create(container),
+				ListenerShape.isAcknowledging(List.of(function.method()), function.targetClass(), container),
+				identities));
 	}
 
 	// Each group has its own offsets, and may leave out records that another one
 	// processes.
-	private void separateOffsets(NamedScope added) {
-		String name = added.scope().explicitName();
+	private void separateOffsets(ListenerScope added) {
+		String name = added.explicitName();
 		if (name == null) {
 			return;
 		}
-		for (NamedScope other : this.namedScopes) {
-			if (name.equals(other.scope().explicitName()) && !Objects.equals(other.group(), added.group())) {
+		for (ListenerScope other : this.namedScopes) {
+			if (name.equals(other.explicitName()) && !other.isOfGroup(added)) {
 				String reason = "its scope '" + name + "' is also that of a listener of another consumer group (%s)";
-				added.scope().requireKeys(added.listener(), reason.formatted(other.listener()));
-				other.scope().requireKeys(other.listener(), reason.formatted(added.listener()));
+				added.requireKeys(reason.formatted(other.listener()));
+				other.requireKeys(reason.formatted(added.listener()));
 			}
 		}
 		this.namedScopes.add(added);
@@ -242,9 +233,9 @@ public final class ContainerProtection {
 		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
 	}
 
-	private void register(MessageListenerContainer container, Method method, ListenerScope scope,
-			ListenerSettings settings, @Nullable Map<String, Object> consumer) {
-		this.listenerScopes.add(scope, method, settings);
+	private void register(MessageListenerContainer container, Method method, ListenerSettings settings,
+			@Nullable Map<String, Object> consumer) {
+		this.listenerScopes.add(method, settings);
 		// The containers of retry topics are registered later with the same method.
 		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
 			DurationSetting.warnIfShort(settings.lease(), settings.storeTimeout(), settings.name());
@@ -256,9 +247,10 @@ public final class ContainerProtection {
 	}
 
 	// Several beans of one class have the same listener.
-	private void logRegistration(MessageListenerContainer container, ListenerScope scope, ListenerSettings settings) {
+	private void logRegistration(MessageListenerContainer container, ListenerSettings settings) {
 		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
-				+ ", scope " + scope + ", mode " + settings.mode() + ", store '" + settings.template().name() + "'"
+				+ ", scope " + settings.operations().scope() + ", mode " + settings.mode() + ", store '"
+				+ settings.template().name() + "'"
 				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
 				+ (settings.operations().isKeyless() ? ", by offset, keys in headers are ignored"
 						: ", retention " + DurationSetting.text(settings.retention()));
@@ -282,17 +274,6 @@ public final class ContainerProtection {
 			.findMergedAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class);
 		return (annotation != null) ? annotation
 				: AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
-	}
-
-	/**
-	 * A scope that an annotation names.
-	 *
-	 * @param scope the scope
-	 * @param group the consumer group
-	 * @param listener the name of the listener
-	 */
-	private record NamedScope(ListenerScope scope, @Nullable String group, String listener) {
-
 	}
 
 	/**

@@ -64,7 +64,7 @@ final class ListenerScopes extends BackgroundCheck {
 		for (int i = 0; i < added.size(); i++) {
 			Reader reader = added.get(i);
 			if (added.subList(0, i).stream().anyMatch((sibling) -> sibling.scope.isSameDefault(reader.scope))) {
-				throw new IdempotencyConfigurationException("The idempotent listener " + reader.name
+				throw new IdempotencyConfigurationException("The idempotent listener " + reader.scope.listener()
 						+ " has the same default scope " + reader.scope
 						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
 						+ "a duplicate for the other.",
@@ -75,7 +75,7 @@ final class ListenerScopes extends BackgroundCheck {
 		added.forEach((reader) -> {
 			this.readers.forEach((other) -> checkPartitions(reader, other));
 			if (!reader.partitions().isEmpty() && reader.scope.explicitName() == null) {
-				logger.warn("The partitions of the idempotent listener " + reader.name
+				logger.warn("The partitions of the idempotent listener " + reader.scope.listener()
 						+ " are assigned manually, and every instance of the application that assigns the same "
 						+ "partitions has its scope " + reader.scope
 						+ ". A record that one instance has processed is a "
@@ -90,8 +90,9 @@ final class ListenerScopes extends BackgroundCheck {
 		String shared = other.scope.isSameDefault(reader.scope) ? reader.shared(other) : null;
 		if (shared != null) {
 			throw new IdempotencyConfigurationException(
-					"The idempotent listeners " + reader.name + " and " + other.name + " both receive the records of "
-							+ shared + ", which is assigned manually, and have the same default scope " + reader.scope
+					"The idempotent listeners " + reader.scope.listener() + " and " + other.scope.listener()
+							+ " both receive the records of " + shared
+							+ ", which is assigned manually, and have the same default scope " + reader.scope
 							+ ": a record that one has processed would never be processed by the other.",
 					"Set 'scope' of @Idempotent to a different text on each, or let only one of them read the partition.");
 		}
@@ -100,7 +101,8 @@ final class ListenerScopes extends BackgroundCheck {
 	// Add the scope of a listener, and warn if another method has the same named scope.
 	// Methods that share a default scope without a name subscribe to one topic in one
 	// group, and Kafka delivers each record to one of them.
-	void add(ListenerScope scope, Method method, ListenerSettings listener) {
+	void add(Method method, ListenerSettings listener) {
+		ListenerScope scope = listener.operations().scope();
 		this.stores.computeIfAbsent(listener.template(), (added) -> new CopyOnWriteArrayList<>()).add(scope);
 		if (!scope.isNamed()) {
 			return;
@@ -156,12 +158,11 @@ final class ListenerScopes extends BackgroundCheck {
 	/**
 	 * A listener of a main endpoint.
 	 *
-	 * @param name its name
 	 * @param scope its scope
 	 * @param container its container
 	 * @param registered looks up the registered container of the same id
 	 */
-	record Reader(String name, ListenerScope scope, MessageListenerContainer container,
+	record Reader(ListenerScope scope, MessageListenerContainer container,
 			Supplier<@Nullable MessageListenerContainer> registered) {
 
 		private @Nullable String shared(Reader other) {

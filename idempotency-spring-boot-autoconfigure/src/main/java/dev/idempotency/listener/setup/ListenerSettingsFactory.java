@@ -1,6 +1,5 @@
 package dev.idempotency.listener.setup;
 
-import java.lang.reflect.Method;
 import java.lang.reflect.Type;
 import java.time.Duration;
 import java.util.List;
@@ -53,18 +52,18 @@ public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> 
 		return (resolved != null) ? resolved : "";
 	}
 
-	ListenerSettings create(Idempotent annotation, Method method, Class<?> targetClass, String name,
-			@Nullable Type result, ListenerShape shape, ListenerScope scope, OffsetChoice offsets) {
+	ListenerSettings create(Idempotent annotation, ListenerShape shape, @Nullable Type result, OffsetChoice offsets) {
+		String name = shape.name();
+		ListenerScope scope = offsets.scope();
 		AnnotationTransactionAttributeSource transactions = new AnnotationTransactionAttributeSource(false);
 		transactions.setEmbeddedValueResolver(this.placeholders);
-		TransactionAttribute transaction = transactions.getTransactionAttribute(method, targetClass);
+		TransactionAttribute transaction = transactions.getTransactionAttribute(shape.method(), shape.targetClass());
 		Mode requested = (annotation.mode() != Mode.AUTO) ? annotation.mode() : this.defaults.mode();
 		ListenerStore store = this.stores.apply(resolve(annotation.store()), name);
-		Mode mode = new ModeChoice(store.template(), store.foreignTransactions()).choose(requested, name, targetClass,
-				transaction, shape);
+		Mode mode = new ModeChoice(store, shape, transaction).choose(requested);
 		DurationSetting lease = duration(annotation.lease(), "lease", this.defaults.lease(), name);
-		ListenerExpressions expressions = ListenerExpressions.of(annotation, this.placeholders, method, targetClass,
-				name, shape.batch(), scope.isDeadLetter());
+		ListenerExpressions expressions = ListenerExpressions.of(annotation, this.placeholders, shape.method(),
+				shape.targetClass(), name, shape.batch(), scope.isDeadLetter());
 		DurationSetting retention = duration(annotation.retention(), "retention",
 				expressions.hasVersion() ? this.defaults.versionRetention() : this.defaults.retention(), name);
 		DurationSetting.check(lease, retention, name);
@@ -75,16 +74,15 @@ public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> 
 					"Remove the Acknowledgment and use the ack mode BATCH, or receive single records.");
 		}
 		if (expressions.hasFingerprint()) {
-			requireSerialization("declares a fingerprint", name);
+			requireSerialization("declares a fingerprint", shape);
 		}
-		MissingKeyPolicy onMissingKey = offsets.choose(expressions, onMissingKey(annotation, expressions),
-				new OffsetChoice.Listener(name, method, targetClass, shape, mode, scope, result != null),
-				store.template()::offsetProblem);
+		MissingKeyPolicy onMissingKey = offsets.choose(expressions, onMissingKey(annotation, expressions), shape, mode,
+				result != null, store.template());
 		OperationResolver operations = OperationResolver.of(new OperationResolver.Settings(name, mode, lease.value(),
 				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
 				this.observers, offsets.identities());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
-				operations, codec(result, name), store.template(), store.timeout(),
+				operations, codec(result, shape), store.template(), store.timeout(),
 				DeclinedFailures.of(annotation.declineFor(), name), this.observers);
 	}
 
@@ -131,27 +129,26 @@ public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> 
 		}
 	}
 
-	private ResultCodec<Object> codec(@Nullable Type result, String where) {
+	private ResultCodec<Object> codec(@Nullable Type result, ListenerShape shape) {
 		if (result == null) {
 			return ListenerSettings.NO_RESULT;
 		}
-		Serialization used = requireSerialization("returns a value", where);
+		Serialization used = requireSerialization("returns a value", shape);
 		try {
 			return used.codec(result);
 		}
 		catch (IllegalArgumentException ex) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " returns " + result.getTypeName()
-							+ ", which can be stored but not read back for a duplicate: " + ex.getMessage() + ".",
+			throw shape.mistake(
+					"returns " + result.getTypeName() + ", which can be stored but not read back for a duplicate: "
+							+ ex.getMessage(),
 					"Return a class or record that can be read back, add @JsonCreator or @JsonTypeInfo to the type, "
 							+ "or declare a Serialization bean.");
 		}
 	}
 
-	private Serialization requireSerialization(String reason, String where) {
+	private Serialization requireSerialization(String reason, ListenerShape shape) {
 		if (this.serialization == null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + where + " " + reason + ", but there is no Jackson to serialize it.",
+			throw shape.mistake(reason + ", but there is no Jackson to serialize it",
 					"Add 'spring-boot-starter-jackson', or declare a Serialization bean.");
 		}
 		return this.serialization;

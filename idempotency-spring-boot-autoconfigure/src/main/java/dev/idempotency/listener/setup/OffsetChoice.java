@@ -1,8 +1,6 @@
 package dev.idempotency.listener.setup;
 
-import java.lang.reflect.Method;
 import java.util.Arrays;
-import java.util.function.Supplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -10,14 +8,15 @@ import org.apache.kafka.clients.consumer.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.listener.ConsumerSeekAware;
 import org.springframework.kafka.listener.MessageListenerContainer;
+import org.springframework.util.StringUtils;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.delivery.TopicIdentities;
 import dev.idempotency.listener.key.ListenerExpressions;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.method.ListenerShape;
+import dev.idempotency.template.IdempotencyTemplate;
 
 /**
  * Decides whether the offsets of a listener's records are compared. They must reach the
@@ -25,42 +24,43 @@ import dev.idempotency.listener.method.ListenerShape;
  * partition is skipped.
  *
  * @param container the container
+ * @param scope the scope of its records
  * @param main whether it is that of the main endpoint, not of a retry topic
  * @param identities the identities of its topics
  * @param function whether the listener is a function of Spring Cloud Stream
  */
-record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdentities identities, boolean function) {
+record OffsetChoice(MessageListenerContainer container, ListenerScope scope, boolean main, TopicIdentities identities,
+		boolean function) {
 
 	private static final Log logger = LogFactory.getLog(OffsetChoice.class);
 
-	private static final String REFUSED = "The idempotent listener %s is to recognize its records by their offsets, but %s.";
+	private static final String REFUSED = "is to recognize its records by their offsets, but ";
 
-	MissingKeyPolicy choose(ListenerExpressions expressions, MissingKeyPolicy policy, Listener listener,
-			Supplier<@Nullable String> offsetProblem) {
+	MissingKeyPolicy choose(ListenerExpressions expressions, MissingKeyPolicy policy, ListenerShape shape, Mode mode,
+			boolean returnsResult, IdempotencyTemplate template) {
 		boolean required = policy == MissingKeyPolicy.OFFSET;
 		if (!required && policy != MissingKeyPolicy.DEFAULT) {
 			return policy;
 		}
 		if (expressions.isKeyless() && expressions.hasFingerprint()) {
-			throw new IdempotencyConfigurationException(
-					REFUSED.formatted(listener.name(), "its @Idempotent sets 'fingerprint', which needs keys"),
+			throw shape.mistake(REFUSED + "its @Idempotent sets 'fingerprint', which needs keys",
 					"Remove 'fingerprint', or set 'key' of @Idempotent.");
 		}
-		String problem = orderProblem(listener);
-		if (problem == null && !required && mayMove(listener)) {
+		String problem = orderProblem(shape, mode, returnsResult);
+		if (problem == null && !required && mayMove(shape)) {
 			return MissingKeyPolicy.RECORD_COORDINATES;
 		}
 		if (problem == null) {
-			String store = offsetProblem.get();
+			String store = template.offsetProblem();
 			if (store != null && !required) {
-				logger.info("The idempotent listener " + listener.name()
+				logger.info("The idempotent listener " + shape.name()
 						+ " uses the coordinates of a record without a key as its key, which needs one row for each "
 						+ "record, because offsets cannot be compared. " + store);
 			}
-			problem = (store != null) ? Character.toLowerCase(store.charAt(0)) + store.substring(1) : null;
+			problem = (store != null) ? StringUtils.uncapitalize(store) : null;
 		}
 		if (problem != null && required) {
-			throw new IdempotencyConfigurationException(REFUSED.formatted(listener.name(), problem),
+			throw shape.mistake(REFUSED + problem,
 					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.");
 		}
 		if (problem != null) {
@@ -69,24 +69,24 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 		if (!expressions.hasKey()) {
 			this.identities.markNeeded();
 		}
-		listener.scope().compareOffsets(required);
+		this.scope.compareOffsets(required);
 		return MissingKeyPolicy.OFFSET;
 	}
 
-	private @Nullable String orderProblem(Listener listener) {
+	private @Nullable String orderProblem(ListenerShape shape, Mode mode, boolean returnsResult) {
 		if (this.function) {
 			return "it is a function of Spring Cloud Stream";
 		}
-		if (listener.shape().async() != null) {
+		if (shape.async() != null) {
 			return "its method is asynchronous, so that a later record may complete first";
 		}
-		if (listener.mode() != Mode.TRANSACTIONAL) {
+		if (mode != Mode.TRANSACTIONAL) {
 			return "it uses leased mode, and only a database transaction stores the offset together with the effect";
 		}
-		if (listener.returnsResult()) {
+		if (returnsResult) {
 			return "its method returns a value, which is not stored for each record";
 		}
-		if (listener.scope().isDeadLetter()) {
+		if (this.scope.isDeadLetter()) {
 			return "its method handles dead letters, which may be sent again in another order";
 		}
 		if (!this.main) {
@@ -100,27 +100,11 @@ record OffsetChoice(MessageListenerContainer container, boolean main, TopicIdent
 
 	// The application may seek over records and come back to them. Offsets are then
 	// compared only if it asks for that.
-	private boolean mayMove(Listener listener) {
-		return ConsumerSeekAware.class.isAssignableFrom(listener.targetClass())
+	private boolean mayMove(ListenerShape shape) {
+		return ConsumerSeekAware.class.isAssignableFrom(shape.targetClass())
 				|| this.container.getContainerProperties().getTopicPartitions() != null
 				|| this.container.getContainerProperties().getConsumerRebalanceListener() != null
-				|| Arrays.stream(listener.method().getParameterTypes()).anyMatch(Consumer.class::isAssignableFrom);
-	}
-
-	/**
-	 * A listener method.
-	 *
-	 * @param name its name for messages
-	 * @param method the method
-	 * @param targetClass its class
-	 * @param shape its kind
-	 * @param mode its mode
-	 * @param scope its scope
-	 * @param returnsResult whether it returns a value
-	 */
-	record Listener(String name, Method method, Class<?> targetClass, ListenerShape shape, Mode mode,
-			ListenerScope scope, boolean returnsResult) {
-
+				|| Arrays.stream(shape.method().getParameterTypes()).anyMatch(Consumer.class::isAssignableFrom);
 	}
 
 }

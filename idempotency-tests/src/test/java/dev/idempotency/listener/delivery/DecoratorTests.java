@@ -52,7 +52,7 @@ class DecoratorTests {
 
 	private final BlockedRecordHandling handling = new BlockedRecordHandling();
 
-	private final ProtectedListeners listeners = new ProtectedListeners(Object.class, Map.of(), List.of(),
+	private final ProtectedListeners listeners = new ProtectedListeners(Object.class, Map.of(),
 			ContainerAcknowledgments.NONE, false, new TopicIdentities((topic) -> new UUID(0, 0)));
 
 	private final ContainerProperties properties = new ContainerProperties("topic");

@@ -35,8 +35,8 @@ class UnprotectedAcknowledgmentTests {
 
 	private final ContainerAcknowledgments acknowledgments = new ContainerAcknowledgments(new ConcurrentHashMap<>());
 
-	private final ProtectedListeners listeners = new ProtectedListeners(Object.class, Map.of(), List.of(),
-			this.acknowledgments, true, new TopicIdentities((topic) -> new UUID(0, 0)));
+	private final ProtectedListeners listeners = new ProtectedListeners(Object.class, Map.of(), this.acknowledgments,
+			true, new TopicIdentities((topic) -> new UUID(0, 0)));
 
 	private final List<Acknowledgment> received = new ArrayList<>();
 
