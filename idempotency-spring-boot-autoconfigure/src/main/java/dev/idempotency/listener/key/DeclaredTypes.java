@@ -70,15 +70,11 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 
 	void check(SpelNode expression, String subject) {
 		checkReferences(expression, false, subject);
-		String problem = problem(expression);
-		if (problem != null) {
-			throw new IdempotencyConfigurationException(subject + " " + problem + ".",
-					"Correct the expression, or declare the parameter with the type that has this member.");
-		}
+		type(expression, null, subject);
 	}
 
 	void checkText(SpelNode expression, String subject) {
-		Class<?> type = result(expression);
+		Class<?> type = type(expression, null, subject).resolve();
 		if (type == null || type == Object.class || isText(ClassUtils.resolvePrimitiveIfNecessary(type))) {
 			return;
 		}
@@ -93,7 +89,7 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	}
 
 	void checkVersion(SpelNode expression, String subject) {
-		Class<?> type = result(expression);
+		Class<?> type = type(expression, null, subject).resolve();
 		Class<?> boxed = (type != null) ? ClassUtils.resolvePrimitiveIfNecessary(type) : Object.class;
 		if (type != null
 				&& VERSIONS.stream().noneMatch((one) -> one.isAssignableFrom(boxed) || boxed.isAssignableFrom(one))) {
@@ -129,79 +125,22 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		children(node).forEach((child) -> checkReferences(child, elements, subject));
 	}
 
-	// The problem of a node, null if no problem can be proven.
-	private @Nullable String problem(SpelNode node) {
+	// The type of a node, NONE if it is not known. The first node of an expression has no
+	// owner.
+	private ResolvableType type(SpelNode node, @Nullable ResolvableType owner, String subject) {
 		if (node instanceof CompoundExpression) {
-			ResolvableType type = ResolvableType.NONE;
-			for (int i = 0; i < node.getChildCount(); i++) {
-				SpelNode child = node.getChild(i);
-				String problem = (i == 0) ? problem(child) : memberProblem(child, type);
-				if (problem != null) {
-					return problem;
-				}
-				type = type(child, type);
+			ResolvableType type = type(node.getChild(0), null, subject);
+			for (int i = 1; i < node.getChildCount(); i++) {
+				type = type(node.getChild(i), type, subject);
 			}
-			return null;
+			return type;
 		}
-		if (node instanceof PropertyOrFieldReference property) {
-			return "names '" + property.getName() + "' without a variable: '#payload." + property.getName()
-					+ "' is a property of the payload, and '#" + property.getName() + "' a parameter";
+		String problem = problem(node, owner);
+		if (problem != null) {
+			throw new IdempotencyConfigurationException(subject + " " + problem + ".",
+					"Correct the expression, or declare the parameter with the type that has this member.");
 		}
-		if (node instanceof MethodReference call) {
-			return "calls '" + call.getName() + "' without a variable: '#payload." + call.getName()
-					+ "(...)' is a method of the payload";
-		}
-		return argumentProblem(node);
-	}
-
-	private @Nullable String memberProblem(SpelNode node, ResolvableType owner) {
-		if (node instanceof PropertyOrFieldReference property && Map.class.isAssignableFrom(owner.toClass())
-				&& PROPERTIES.find(owner, property.getName()) == ResolvableType.NONE) {
-			return "names the property '" + property.getName() + "' of a map: write ['" + property.getName() + "']";
-		}
-		Class<?> type = checkable(owner);
-		if (type != null && node instanceof PropertyOrFieldReference property
-				&& PROPERTIES.find(owner, property.getName()) == ResolvableType.NONE) {
-			return "names the property '" + property.getName() + "', which " + type.getName() + " does not have";
-		}
-		if (type != null && node instanceof MethodReference call && methods(type, call).findAny().isEmpty()) {
-			return "calls the method '" + call.getName() + "' with " + call.getChildCount() + " arguments, which "
-					+ type.getName() + " does not have";
-		}
-		return argumentProblem(node);
-	}
-
-	private @Nullable String argumentProblem(SpelNode node) {
-		// A name in these nodes is a property of an element, a key of the map, or part of
-		// the name of a type.
-		if (node instanceof Projection || node instanceof Selection || node instanceof InlineMap
-				|| node instanceof TypeReference) {
-			return null;
-		}
-		for (int i = 0; i < node.getChildCount(); i++) {
-			SpelNode child = node.getChild(i);
-			boolean name = (node instanceof Indexer && child instanceof PropertyOrFieldReference)
-					|| (node instanceof ConstructorReference && i == 0);
-			String problem = name ? null : problem(child);
-			if (problem != null) {
-				return problem;
-			}
-		}
-		return null;
-	}
-
-	private @Nullable Class<?> result(SpelNode expression) {
-		List<SpelNode> nodes = (expression instanceof CompoundExpression) ? children(expression).toList()
-				: List.of(expression);
-		ResolvableType type = ResolvableType.NONE;
-		for (SpelNode node : nodes) {
-			type = type(node, type);
-		}
-		return type.resolve();
-	}
-
-	// The type of a node, NONE if it is not known.
-	private ResolvableType type(SpelNode node, ResolvableType owner) {
+		arguments(node).forEach((argument) -> type(argument, null, subject));
 		if (node instanceof InlineList || node instanceof Projection) {
 			return ResolvableType.forClass(List.class);
 		}
@@ -214,9 +153,51 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		if (node instanceof StringLiteral) {
 			return ResolvableType.forClass(String.class);
 		}
-		if (owner.resolve() == null) {
-			return ResolvableType.NONE;
+		return (owner != null && owner.resolve() != null) ? memberType(node, owner) : ResolvableType.NONE;
+	}
+
+	// The problem of a node, null if no problem can be proven.
+	private static @Nullable String problem(SpelNode node, @Nullable ResolvableType owner) {
+		Class<?> type = (owner != null) ? checkable(owner) : null;
+		if (node instanceof PropertyOrFieldReference property) {
+			String name = property.getName();
+			if (owner == null) {
+				return "names '" + name + "' without a variable: '#payload." + name
+						+ "' is a property of the payload, and '#" + name + "' a parameter";
+			}
+			if (PROPERTIES.find(owner, name) != ResolvableType.NONE) {
+				return null;
+			}
+			if (Map.class.isAssignableFrom(owner.toClass())) {
+				return "names the property '" + name + "' of a map: write ['" + name + "']";
+			}
+			return (type != null) ? "names the property '" + name + "', which " + type.getName() + " does not have"
+					: null;
 		}
+		if (node instanceof MethodReference call) {
+			if (owner == null) {
+				return "calls '" + call.getName() + "' without a variable: '#payload." + call.getName()
+						+ "(...)' is a method of the payload";
+			}
+			return (type != null && methods(type, call).findAny().isEmpty()) ? "calls the method '" + call.getName()
+					+ "' with " + call.getChildCount() + " arguments, which " + type.getName() + " does not have"
+					: null;
+		}
+		return null;
+	}
+
+	// The children that are expressions of their own. A name in the other nodes is a
+	// property of an element, a key of the map, or part of the name of a type.
+	private static Stream<SpelNode> arguments(SpelNode node) {
+		if (node instanceof Projection || node instanceof Selection || node instanceof InlineMap
+				|| node instanceof TypeReference) {
+			return Stream.empty();
+		}
+		return children(node).skip((node instanceof ConstructorReference) ? 1 : 0)
+			.filter((child) -> !(node instanceof Indexer && child instanceof PropertyOrFieldReference));
+	}
+
+	private static ResolvableType memberType(SpelNode node, ResolvableType owner) {
 		if (node instanceof PropertyOrFieldReference property) {
 			return PROPERTIES.find(owner, property.getName());
 		}
