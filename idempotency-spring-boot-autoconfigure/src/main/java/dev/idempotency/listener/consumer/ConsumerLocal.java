@@ -19,10 +19,12 @@ public final class ConsumerLocal<T> {
 	// A thread that is not that of a consumer has none.
 	private static final ThreadLocal<@Nullable Map<ConsumerLocal<?>, Object>> VALUES = new ThreadLocal<>();
 
-	private final @Nullable Supplier<T> initial;
+	private final Supplier<T> initial;
 
 	public ConsumerLocal() {
-		this.initial = null;
+		this(() -> {
+			throw new IllegalStateException("The consumer of this thread has no value");
+		});
 	}
 
 	public ConsumerLocal(Supplier<T> initial) {
@@ -37,9 +39,6 @@ public final class ConsumerLocal<T> {
 	public T get() {
 		T value = find();
 		if (value == null) {
-			if (this.initial == null) {
-				throw new IllegalStateException("The consumer of this thread has no value");
-			}
 			value = this.initial.get();
 			set(value);
 		}

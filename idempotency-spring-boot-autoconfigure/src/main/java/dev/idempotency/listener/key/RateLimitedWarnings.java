@@ -33,12 +33,8 @@ final class RateLimitedWarnings {
 	}
 
 	void warn(String reason, String message, @Nullable Throwable cause) {
-		Reason known = this.reasons.get(reason);
-		if (known == null) {
-			known = this.reasons.computeIfAbsent((this.reasons.size() < MAX_REASONS) ? reason : OTHERS,
-					(name) -> new Reason());
-		}
-		long suppressed = known.next(this.nanoTime.getAsLong());
+		String name = (this.reasons.containsKey(reason) || this.reasons.size() < MAX_REASONS) ? reason : OTHERS;
+		long suppressed = this.reasons.computeIfAbsent(name, (added) -> new Reason()).next(this.nanoTime.getAsLong());
 		if (suppressed >= 0) {
 			logger.warn((suppressed > 0) ? message + " (" + suppressed + " more since the last warning)" : message,
 					cause);

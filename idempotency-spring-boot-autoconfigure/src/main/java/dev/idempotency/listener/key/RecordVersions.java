@@ -2,10 +2,10 @@ package dev.idempotency.listener.key;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.time.DateTimeException;
 import java.time.Instant;
-import java.time.OffsetDateTime;
 import java.time.ZonedDateTime;
-import java.time.format.DateTimeParseException;
+import java.time.temporal.TemporalAccessor;
 import java.util.Date;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -65,20 +65,15 @@ record RecordVersions(RecordExpression expression, StalePolicy onStale) {
 				return NUMBER.matcher(text).matches() ? Long.parseLong(text.toString())
 						: nanos(ZonedDateTime.parse(text).toInstant());
 			}
-			Instant instant = instant(value);
-			return (instant != null) ? nanos(instant) : null;
+			if (value instanceof Date date) {
+				return nanos(date.toInstant());
+			}
+			return (value instanceof TemporalAccessor time) ? nanos(Instant.from(time)) : null;
 		}
-		catch (ArithmeticException | NumberFormatException | DateTimeParseException
-				| UnsupportedOperationException ex) {
+		// A java.sql.Date has no time and throws an UnsupportedOperationException.
+		catch (ArithmeticException | NumberFormatException | DateTimeException | UnsupportedOperationException ex) {
 			return null;
 		}
-	}
-
-	// A java.sql.Date has no time and throws an UnsupportedOperationException.
-	private static @Nullable Instant instant(Object value) {
-		return (value instanceof Instant instant) ? instant
-				: (value instanceof OffsetDateTime time) ? time.toInstant() : (value instanceof ZonedDateTime time)
-						? time.toInstant() : (value instanceof Date date) ? date.toInstant() : null;
 	}
 
 	private static long nanos(Instant instant) {
