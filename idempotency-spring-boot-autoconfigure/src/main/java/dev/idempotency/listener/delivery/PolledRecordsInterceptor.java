@@ -12,10 +12,10 @@ import org.apache.kafka.clients.consumer.ConsumerInterceptor;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigDef;
 import org.jspecify.annotations.Nullable;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.ContainerProperties;
-import org.springframework.util.StringUtils;
 
 /**
  * Notes the records that a consumer of an idempotent listener has polled, so that the key
@@ -75,14 +75,9 @@ public final class PolledRecordsInterceptor implements ConsumerInterceptor<Objec
 			Object others = (this.own != null) ? this.own
 					: this.factory.getConfigurationProperties().get(ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG);
 			List<Object> all = new ArrayList<>();
-			if (others instanceof Collection<?> classes) {
-				all.addAll(classes);
-			}
-			else if (others instanceof String names) {
-				all.addAll(List.of(StringUtils.tokenizeToStringArray(names, ",")));
-			}
-			else if (others != null) {
-				all.add(others);
+			if (others != null) {
+				all.addAll((Collection<?>) ConfigDef.parseType(ConsumerConfig.INTERCEPTOR_CLASSES_CONFIG, others,
+						ConfigDef.Type.LIST));
 			}
 			all.add(PolledRecordsInterceptor.class);
 			return all;
