@@ -11,7 +11,6 @@ import org.apache.commons.logging.LogFactory;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.cloud.function.context.FunctionCatalog;
 import org.springframework.cloud.function.context.catalog.SimpleFunctionRegistry.FunctionInvocationWrapper;
 import org.springframework.cloud.stream.binder.Binder;
@@ -52,10 +51,6 @@ public final class BindingProtection extends StartupCheck
 	// The inputs are bound at Integer.MAX_VALUE - 3000.
 	private static final int PHASE = Integer.MAX_VALUE - 2999;
 
-	private final ObjectProvider<FunctionProtection> functions;
-
-	private final ObjectProvider<ContainerProtection> containers;
-
 	private final ListableBeanFactory beanFactory;
 
 	private final Set<String> protectedBindings = ConcurrentHashMap.newKeySet();
@@ -64,11 +59,8 @@ public final class BindingProtection extends StartupCheck
 
 	private volatile @Nullable IdempotencyConfigurationException failure;
 
-	BindingProtection(ObjectProvider<FunctionProtection> functions, ObjectProvider<ContainerProtection> containers,
-			ListableBeanFactory beanFactory) {
+	BindingProtection(ListableBeanFactory beanFactory) {
 		super(PHASE);
-		this.functions = functions;
-		this.containers = containers;
 		this.beanFactory = beanFactory;
 	}
 
@@ -92,7 +84,7 @@ public final class BindingProtection extends StartupCheck
 			IdempotentFunction function = function(binding);
 			if (function != null) {
 				check(function, binding, group, properties);
-				this.containers.getObject().protect(container, function);
+				this.beanFactory.getBean(ContainerProtection.class).protect(container, function);
 				this.protectedFunctions.add(function.name());
 				this.protectedBindings.add(binding);
 			}
@@ -163,7 +155,7 @@ public final class BindingProtection extends StartupCheck
 		if (ex != null) {
 			throw ex;
 		}
-		Set<String> unprotected = new TreeSet<>(this.functions.getObject().names());
+		Set<String> unprotected = new TreeSet<>(this.beanFactory.getBean(FunctionProtection.class).names());
 		unprotected.removeAll(this.protectedFunctions);
 		if (!unprotected.isEmpty()) {
 			logger.warn("@Idempotent has no effect on the functions " + unprotected
@@ -173,7 +165,7 @@ public final class BindingProtection extends StartupCheck
 	}
 
 	private @Nullable IdempotentFunction function(String binding) {
-		FunctionProtection protection = this.functions.getObject();
+		FunctionProtection protection = this.beanFactory.getBean(FunctionProtection.class);
 		List<String> names = this.beanFactory.getBeansOfType(BindableFunctionProxyFactory.class)
 			.values()
 			.stream()

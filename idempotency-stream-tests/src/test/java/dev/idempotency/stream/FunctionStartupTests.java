@@ -140,9 +140,8 @@ class FunctionStartupTests {
 
 	private IdempotencyConfigurationException refusal(String group) {
 		this.properties.populateBindingName("valid-in-0");
-		return refusal(() -> new BindingProtection(app.context().getBeanProvider(FunctionProtection.class),
-				app.context().getBeanProvider(ContainerProtection.class), app.context().getBeanFactory())
-			.protect(container(), group, this.properties));
+		return refusal(() -> new BindingProtection(app.context().getBeanFactory()).protect(container(), group,
+				this.properties));
 	}
 
 	private static IdempotencyConfigurationException refusal(ThrowingCallable start) {

@@ -112,11 +112,7 @@ public final class FunctionProtection implements BeanPostProcessor {
 	}
 
 	private @Nullable Idempotent annotation(String name, @Nullable Method method, Class<?> targetClass) {
-		Idempotent annotation = (method != null) ? AnnotatedElementUtils.findMergedAnnotation(method, Idempotent.class)
-				: null;
-		if (annotation == null) {
-			annotation = AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
-		}
+		Idempotent annotation = IdempotentAdvisor.annotation(method, targetClass);
 		return (annotation != null || !this.beanFactory.containsBean(name)) ? annotation
 				: this.beanFactory.findAnnotationOnBean(name, Idempotent.class);
 	}

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -49,7 +50,8 @@ public final class ListenerScope {
 	// The main topics by topic of a retry or dead-letter container, else empty.
 	private final Map<String, Set<String>> mainTopics;
 
-	private final Set<String> fixedTopics;
+	// None for a default scope with a topic pattern.
+	private final Set<String> names;
 
 	private final @Nullable Pattern topicPattern;
 
@@ -80,7 +82,8 @@ public final class ListenerScope {
 		List<String> topics = topics(main.getContainerProperties());
 		this.mainTopics = (main != container) ? mainTopics(topics, topics(container.getContainerProperties()))
 				: Map.of();
-		this.fixedTopics = new LinkedHashSet<>(topics);
+		this.names = (this.explicit != null) ? Set.of(this.explicit)
+				: topics.stream().map(this::name).collect(Collectors.toCollection(LinkedHashSet::new));
 		this.topicPattern = main.getContainerProperties().getTopicPattern();
 		this.deadLetter = deadLetter;
 		check();
@@ -107,8 +110,7 @@ public final class ListenerScope {
 	}
 
 	private void check() {
-		for (String scope : (this.explicit != null || !this.fixedTopics.isEmpty()) ? names()
-				: Set.of(name("t".repeat(LONGEST_TOPIC)))) {
+		for (String scope : this.names.isEmpty() ? Set.of(name("t".repeat(LONGEST_TOPIC))) : this.names) {
 			String problem = IdempotencyKey.problem(scope);
 			if (problem != null) {
 				throw new IdempotencyConfigurationException(
@@ -122,21 +124,15 @@ public final class ListenerScope {
 		return this.group + "/" + topic + this.suffix;
 	}
 
-	// The names that are known before a record is delivered: none for a default
-	// scope with a topic pattern.
+	// The names that are known before a record is delivered.
 	public Set<String> names() {
-		if (this.explicit != null) {
-			return Set.of(this.explicit);
-		}
-		Set<String> names = new LinkedHashSet<>();
-		this.fixedTopics.forEach((topic) -> names.add(name(topic)));
-		return names;
+		return this.names;
 	}
 
 	// Whether a record of this listener may have a stored scope.
 	public boolean includes(String scope) {
 		if (this.explicit != null || this.topicPattern == null) {
-			return names().contains(scope);
+			return this.names.contains(scope);
 		}
 		String prefix = this.group + "/";
 		int end = scope.length() - this.suffix.length();
@@ -248,8 +244,7 @@ public final class ListenerScope {
 
 	@Override
 	public String toString() {
-		return (this.explicit == null && this.fixedTopics.isEmpty()) ? "'" + name("<topic>") + "'"
-				: "'" + String.join("', '", names()) + "'";
+		return "'" + (this.names.isEmpty() ? name("<topic>") : String.join("', '", this.names)) + "'";
 	}
 
 }

@@ -130,9 +130,16 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 			.anyMatch((method) -> AnnotatedElementUtils.isAnnotated(method, Idempotent.class));
 	}
 
+	// The annotation of a method, or of its class.
+	public static @Nullable Idempotent annotation(@Nullable Method method, Class<?> targetClass) {
+		Idempotent annotation = (method != null) ? AnnotatedElementUtils
+			.findMergedAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class) : null;
+		return (annotation != null) ? annotation
+				: AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
+	}
+
 	public static boolean isMarked(Method method, Class<?> targetClass) {
-		return AnnotatedElementUtils.hasAnnotation(AopUtils.getMostSpecificMethod(method, targetClass),
-				Idempotent.class) || AnnotatedElementUtils.hasAnnotation(targetClass, Idempotent.class);
+		return annotation(method, targetClass) != null;
 	}
 
 	public boolean isUsed() {

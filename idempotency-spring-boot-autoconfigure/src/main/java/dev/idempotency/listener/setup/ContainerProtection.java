@@ -3,24 +3,17 @@ package dev.idempotency.listener.setup;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-import org.apache.commons.logging.Log;
-import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.context.annotation.Lazy;
-import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.kafka.annotation.KafkaListener;
@@ -32,7 +25,6 @@ import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
 import org.springframework.kafka.config.MultiMethodKafkaListenerEndpoint;
 import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.listener.AbstractMessageListenerContainer;
-import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
@@ -47,6 +39,7 @@ import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.delivery.TopicIdentities;
 import dev.idempotency.listener.function.IdempotentFunction;
 import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.method.IdempotentAdvisor;
 import dev.idempotency.listener.method.ListenerShape;
 import dev.idempotency.listener.range.ListenerTopics;
 import dev.idempotency.listener.range.TopicIds;
@@ -55,52 +48,21 @@ import dev.idempotency.reconcile.Reconciliation;
 /**
  * Protects the containers of endpoints that have {@code @Idempotent} methods. Other
  * containers are not changed.
+ *
+ * @param settings creates the settings of a method
+ * @param installations installs the decorators
+ * @param retentions checks the retentions of topics
+ * @param scopes the protected listeners and their scopes
+ * @param acknowledgments the acknowledgments of containers in the manual ack modes
+ * @param topicIds finds the ids of topics
+ * @param reconciliation compares topics with the store
+ * @param members checks the members of consumer groups
+ * @since 0.1.0
  */
 @Lazy
-public final class ContainerProtection {
-
-	private static final Log logger = LogFactory.getLog(ContainerProtection.class);
-
-	private final ListenerSettingsFactory settings;
-
-	private final ContainerInstallations installations;
-
-	private final TopicRetentions retentions;
-
-	private final ListenerScopes listenerScopes;
-
-	private final ManualAcknowledgments acknowledgments;
-
-	private final TopicIds topicIds;
-
-	private final Reconciliation reconciliation;
-
-	private final GroupMembers members;
-
-	private final Set<String> logged = ConcurrentHashMap.newKeySet();
-
-	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
-
-	private final Map<String, Map<Method, ListenerScope>> mainScopes = new ConcurrentHashMap<>();
-
-	private final List<ListenerScope> namedScopes = new CopyOnWriteArrayList<>();
-
-	ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
-			TopicRetentions retentions, ListenerScopes listenerScopes, ManualAcknowledgments acknowledgments,
-			TopicIds topicIds, Reconciliation reconciliation, GroupMembers members) {
-		this.members = members;
-		this.reconciliation = reconciliation;
-		this.topicIds = topicIds;
-		this.acknowledgments = acknowledgments;
-		this.settings = settings;
-		this.installations = installations;
-		this.retentions = retentions;
-		this.listenerScopes = listenerScopes;
-	}
-
-	boolean isProtected(Method method) {
-		return this.methods.contains(method);
-	}
+public record ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
+		TopicRetentions retentions, ListenerScopes scopes, ManualAcknowledgments acknowledgments, TopicIds topicIds,
+		Reconciliation reconciliation, GroupMembers members) {
 
 	private void protect(MessageListenerContainer container, MethodKafkaListenerEndpoint<?, ?> endpoint,
 			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
@@ -116,7 +78,7 @@ public final class ContainerProtection {
 		Function<String, UUID> ids = (topic) -> this.topicIds.find(consumer, topic);
 		TopicIdentities identities = new TopicIdentities(ids);
 		for (Method candidate : methods(endpoint)) {
-			Idempotent annotation = annotation(candidate, targetClass);
+			Idempotent annotation = IdempotentAdvisor.annotation(candidate, targetClass);
 			if (annotation == null) {
 				continue;
 			}
@@ -126,7 +88,8 @@ public final class ContainerProtection {
 			new ListenerChecks(shape, container).check(bean, ContainerInstallations.isAutoCommit(consumer));
 			// A retry topic has the methods of the main endpoint. Any other method is its
 			// dead-letter handler.
-			ListenerScope mainScope = (main != container) ? mainScopes(endpoint.getMainListenerId()).get(method) : null;
+			ListenerScope mainScope = (main != container)
+					? this.scopes.ofEndpoint(endpoint.getMainListenerId()).get(method) : null;
 			boolean deadLetter = main != container && mainScope == null;
 			ListenerScope scope = new ListenerScope(this.settings.resolve(annotation.scope()),
 					(endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?>) ? method.getName() : null, main,
@@ -138,22 +101,22 @@ public final class ContainerProtection {
 				mainScope.markRetried();
 			}
 			else {
-				logRegistration(container, listenerSettings);
+				this.scopes.log(container, listenerSettings);
 			}
 			if (main == container) {
-				mainScopes(endpoint.getId()).put(method, scope);
-				separateOffsets(scope);
+				this.scopes.ofEndpoint(endpoint.getId()).put(method, scope);
+				this.scopes.separateOffsets(scope);
 				readers.add(new ListenerScopes.Reader(scope, container,
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
-			register(container, method, listenerSettings, consumer);
+			register(container, shape, listenerSettings, consumer);
 			listeners.put(method, shape.protect(listenerSettings));
 			if (main == container && consumers != null && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
 				PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
 			}
 		}
 		ListenerChecks.checkNotMixed(methods(endpoint), targetClass);
-		this.listenerScopes.check(readers);
+		this.scopes.check(readers);
 		ProtectedListeners protectedListeners = new ProtectedListeners(targetClass, listeners,
 				this.acknowledgments.create(container),
 				ListenerShape.isAcknowledging(methods(endpoint), targetClass, container), identities);
@@ -183,30 +146,13 @@ public final class ContainerProtection {
 		});
 		ListenerSettings listenerSettings = this.settings.create(function.annotation(), shape, function.result(),
 				new OffsetChoice(container, scope, true, identities, true));
-		logRegistration(container, listenerSettings);
-		this.listenerScopes.check(List.of(new ListenerScopes.Reader(scope, container, () -> container)));
-		register(container, function.method(), listenerSettings, null);
+		this.scopes.log(container, listenerSettings);
+		this.scopes.check(List.of(new ListenerScopes.Reader(scope, container, () -> container)));
+		register(container, shape, listenerSettings, null);
 		this.installations.install(container, new ProtectedListeners(function.targetClass(),
 				Map.of(function.method(), shape.protect(listenerSettings)), this.acknowledgments.create(container),
 				ListenerShape.isAcknowledging(List.of(function.method()), function.targetClass(), container),
 				identities));
-	}
-
-	// Each group has its own offsets, and may leave out records that another one
-	// processes.
-	private void separateOffsets(ListenerScope added) {
-		String name = added.explicitName();
-		if (name == null) {
-			return;
-		}
-		for (ListenerScope other : this.namedScopes) {
-			if (name.equals(other.explicitName()) && !other.isOfGroup(added)) {
-				String reason = "its scope '" + name + "' is also that of a listener of another consumer group (%s)";
-				added.requireKeys(reason.formatted(other.listener()));
-				other.requireKeys(reason.formatted(added.listener()));
-			}
-		}
-		this.namedScopes.add(added);
 	}
 
 	// A record of a retry topic waits for its time, and the method that receives the next
@@ -229,51 +175,18 @@ public final class ContainerProtection {
 		return (main != null) ? main : container;
 	}
 
-	private Map<Method, ListenerScope> mainScopes(@Nullable String endpointId) {
-		return this.mainScopes.computeIfAbsent(String.valueOf(endpointId), (id) -> new ConcurrentHashMap<>());
-	}
-
-	private void register(MessageListenerContainer container, Method method, ListenerSettings settings,
+	private void register(MessageListenerContainer container, ListenerShape shape, ListenerSettings listener,
 			@Nullable Map<String, Object> consumer) {
-		this.listenerScopes.add(method, settings);
-		// The containers of retry topics are registered later with the same method.
-		if (this.methods.add(method) && settings.mode() == Mode.LEASED) {
-			DurationSetting.warnIfShort(settings.lease(), settings.storeTimeout(), settings.name());
+		this.scopes.add(shape, listener);
+		this.members.add(container.getGroupId(), listener, consumer);
+		if (!listener.operations().isKeyless()) {
+			this.retentions.add(listener.name(), container.getContainerProperties(), listener.retention());
 		}
-		this.members.add(container.getGroupId(), settings, consumer);
-		if (!settings.operations().isKeyless()) {
-			this.retentions.add(settings.name(), container.getContainerProperties(), settings.retention());
-		}
-	}
-
-	// Several beans of one class have the same listener.
-	private void logRegistration(MessageListenerContainer container, ListenerSettings settings) {
-		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
-				+ ", scope " + settings.operations().scope() + ", mode " + settings.mode() + ", store '"
-				+ settings.template().name() + "'"
-				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
-				+ (settings.operations().isKeyless() ? ", by offset, keys in headers are ignored"
-						: ", retention " + DurationSetting.text(settings.retention()));
-		if (this.logged.add(line)) {
-			logger.info(line);
-		}
-	}
-
-	private static String topics(ContainerProperties container) {
-		return (container.getTopicPattern() != null) ? "topics matching '" + container.getTopicPattern() + "'"
-				: "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
 	}
 
 	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
 		return (endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?> multi) ? multi.getMethods()
 				: List.of(endpoint.getMethod());
-	}
-
-	private static @Nullable Idempotent annotation(Method method, Class<?> targetClass) {
-		Idempotent annotation = AnnotatedElementUtils
-			.findMergedAnnotation(AopUtils.getMostSpecificMethod(method, targetClass), Idempotent.class);
-		return (annotation != null) ? annotation
-				: AnnotatedElementUtils.findMergedAnnotation(targetClass, Idempotent.class);
 	}
 
 	/**
@@ -297,7 +210,8 @@ public final class ContainerProtection {
 
 		private static boolean isIdempotent(MethodKafkaListenerEndpoint<?, ?> endpoint) {
 			Class<?> targetClass = AopUtils.getTargetClass(endpoint.getBean());
-			return methods(endpoint).stream().anyMatch((method) -> annotation(method, targetClass) != null);
+			return methods(endpoint).stream()
+				.anyMatch((method) -> IdempotentAdvisor.annotation(method, targetClass) != null);
 		}
 
 		@Override

@@ -12,7 +12,6 @@ import org.springframework.context.annotation.Role;
 import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.method.IdempotentAdvisor;
 
@@ -32,9 +31,8 @@ record FinalClassCheck(BeanFactory beanFactory) implements BeanPostProcessor {
 				&& !isProxiedByInterfaces(type)) {
 			for (Method method : ReflectionUtils.getUniqueDeclaredMethods(type)) {
 				if (method.getDeclaringClass() != Object.class && IdempotentAdvisor.isMarked(method, type)) {
-					throw new IdempotencyConfigurationException(
-							"The idempotent listener " + ListenerSettings.where(method, type)
-									+ " cannot be protected: its class is final, so a proxy cannot extend it.",
+					throw ListenerChecks.refusal(ListenerSettings.where(method, type),
+							"its class is final, so a proxy cannot extend it",
 							"Remove 'final' from the class. In Kotlin, declare the class and its listener methods 'open', or use the "
 									+ "kotlin-spring plugin.");
 				}

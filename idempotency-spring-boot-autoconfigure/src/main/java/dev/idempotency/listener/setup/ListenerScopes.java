@@ -2,6 +2,7 @@ package dev.idempotency.listener.setup;
 
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,14 +23,17 @@ import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.TopicPartitionOffset;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.Mode;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.key.ListenerScope;
+import dev.idempotency.listener.method.ListenerShape;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.template.IdempotencyTemplate;
 
 /**
- * The scopes of all listeners. Listeners that share a scope by mistake are refused or
- * reported, because a record that one of them has processed is a duplicate for the other:
+ * All protected listeners and their scopes. Listeners that share a scope by mistake are
+ * refused or reported, because a record that one of them has processed is a duplicate for
+ * the other:
  * <ul>
  * <li>Two {@code @KafkaHandler} methods of one class have the same name.</li>
  * <li>Two listeners read the same manually assigned partition in one group. Kafka
@@ -52,7 +56,16 @@ final class ListenerScopes extends BackgroundCheck {
 
 	private final List<Reader> readers = new ArrayList<>();
 
-	private final Map<String, Owner> owners = new ConcurrentHashMap<>();
+	private final Map<String, ListenerShape> owners = new ConcurrentHashMap<>();
+
+	private final Set<Method> methods = ConcurrentHashMap.newKeySet();
+
+	// By the id of the endpoint.
+	private final Map<String, Map<Method, ListenerScope>> main = new ConcurrentHashMap<>();
+
+	private final List<ListenerScope> named = new CopyOnWriteArrayList<>();
+
+	private final Set<String> logged = ConcurrentHashMap.newKeySet();
 
 	ListenerScopes() {
 		super("idempotency-stored-scopes");
@@ -64,10 +77,9 @@ final class ListenerScopes extends BackgroundCheck {
 		for (int i = 0; i < added.size(); i++) {
 			Reader reader = added.get(i);
 			if (added.subList(0, i).stream().anyMatch((sibling) -> sibling.scope.isSameDefault(reader.scope))) {
-				throw new IdempotencyConfigurationException("The idempotent listener " + reader.scope.listener()
-						+ " has the same default scope " + reader.scope
+				throw ListenerShape.mistake(reader.scope.listener(), "has the same default scope " + reader.scope
 						+ " as another @KafkaHandler method of that name: a key that one has processed would be "
-						+ "a duplicate for the other.",
+						+ "a duplicate for the other",
 						"Rename one of them, or put @Idempotent with a 'scope' on each.");
 			}
 		}
@@ -101,21 +113,69 @@ final class ListenerScopes extends BackgroundCheck {
 	// Add the scope of a listener, and warn if another method has the same named scope.
 	// Methods that share a default scope without a name subscribe to one topic in one
 	// group, and Kafka delivers each record to one of them.
-	void add(Method method, ListenerSettings listener) {
+	void add(ListenerShape method, ListenerSettings listener) {
 		ListenerScope scope = listener.operations().scope();
 		this.stores.computeIfAbsent(listener.template(), (added) -> new CopyOnWriteArrayList<>()).add(scope);
+		// The containers of retry topics are registered later with the same method.
+		if (this.methods.add(method.method()) && listener.mode() == Mode.LEASED) {
+			DurationSetting.warnIfShort(listener.lease(), listener.storeTimeout(), listener.name());
+		}
 		if (!scope.isNamed()) {
 			return;
 		}
 		for (String name : scope.names()) {
-			Owner other = this.owners.putIfAbsent(name, new Owner(method, listener.name()));
-			if (other != null && !other.method().equals(method)) {
-				logger.warn("The idempotent listeners " + listener.name() + " and " + other.listener()
+			ListenerShape other = this.owners.putIfAbsent(name, method);
+			if (other != null && !other.method().equals(method.method())) {
+				logger.warn("The idempotent listeners " + listener.name() + " and " + other.name()
 						+ " share the scope '" + name
 						+ "': a key that one has processed is a duplicate for the other. Set a different 'scope' "
 						+ "of @Idempotent on each, unless they perform the same operation");
 			}
 		}
+	}
+
+	boolean isProtected(Method method) {
+		return this.methods.contains(method);
+	}
+
+	// The scopes of a main endpoint by its methods.
+	Map<Method, ListenerScope> ofEndpoint(@Nullable String id) {
+		return this.main.computeIfAbsent(String.valueOf(id), (added) -> new ConcurrentHashMap<>());
+	}
+
+	// Each group has its own offsets, and may leave out records that another one
+	// processes.
+	void separateOffsets(ListenerScope added) {
+		String name = added.explicitName();
+		if (name == null) {
+			return;
+		}
+		for (ListenerScope other : this.named) {
+			if (name.equals(other.explicitName()) && !other.isOfGroup(added)) {
+				String reason = "its scope '" + name + "' is also that of a listener of another consumer group (%s)";
+				added.requireKeys(reason.formatted(other.listener()));
+				other.requireKeys(reason.formatted(added.listener()));
+			}
+		}
+		this.named.add(added);
+	}
+
+	// Several beans of one class have the same listener.
+	void log(MessageListenerContainer container, ListenerSettings settings) {
+		String line = "Idempotent listener " + settings.name() + ": " + topics(container.getContainerProperties())
+				+ ", scope " + settings.operations().scope() + ", mode " + settings.mode() + ", store '"
+				+ settings.template().name() + "'"
+				+ ((settings.mode() == Mode.LEASED) ? ", lease " + DurationSetting.text(settings.lease()) : "")
+				+ (settings.operations().isKeyless() ? ", by offset, keys in headers are ignored"
+						: ", retention " + DurationSetting.text(settings.retention()));
+		if (this.logged.add(line)) {
+			logger.info(line);
+		}
+	}
+
+	private static String topics(ContainerProperties container) {
+		return (container.getTopicPattern() != null) ? "topics matching '" + container.getTopicPattern() + "'"
+				: "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
 	}
 
 	@Override
@@ -188,10 +248,6 @@ final class ListenerScopes extends BackgroundCheck {
 			return (assigned != null) ? Stream.of(assigned).map(TopicPartitionOffset::getTopicPartition).toList()
 					: List.of();
 		}
-
-	}
-
-	private record Owner(Method method, String listener) {
 
 	}
 

@@ -4,7 +4,6 @@ import java.lang.reflect.Method;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextRefreshedEvent;
@@ -26,23 +25,12 @@ final class ListenerStartupCheck extends StartupCheck implements ApplicationList
 
 	private final IdempotentAdvisor advisor;
 
-	private final ObjectProvider<KafkaListenerEndpointRegistry> registry;
-
-	private final ObjectProvider<ContainerProtection> protection;
-
-	private final ObjectProvider<FunctionProtection> functions;
-
 	private final ApplicationContext context;
 
-	ListenerStartupCheck(IdempotentAdvisor advisor, ObjectProvider<KafkaListenerEndpointRegistry> registry,
-			ObjectProvider<ContainerProtection> protection, ObjectProvider<FunctionProtection> functions,
-			ApplicationContext context) {
+	ListenerStartupCheck(IdempotentAdvisor advisor, ApplicationContext context) {
 		super(Integer.MIN_VALUE);
 		this.context = context;
-		this.functions = functions;
 		this.advisor = advisor;
-		this.registry = registry;
-		this.protection = protection;
 	}
 
 	@Override
@@ -50,11 +38,12 @@ final class ListenerStartupCheck extends StartupCheck implements ApplicationList
 		if (!this.advisor.isUsed()) {
 			return;
 		}
-		this.registry.ifAvailable(ListenerRegistryPostProcessor::check);
-		ContainerProtection containers = this.protection.getObject();
-		boolean checksFunctions = this.functions.getIfAvailable() != null;
+		this.context.getBeanProvider(KafkaListenerEndpointRegistry.class)
+			.ifAvailable(ListenerRegistryPostProcessor::check);
+		ListenerScopes listeners = this.context.getBean(ContainerProtection.class).scopes();
+		boolean checksFunctions = this.context.getBeanProvider(FunctionProtection.class).getIfAvailable() != null;
 		for (Method method : this.advisor.markedMethods()) {
-			if (!containers.isProtected(method) && !(checksFunctions && FunctionProtection.isFunction(method))) {
+			if (!listeners.isProtected(method) && !(checksFunctions && FunctionProtection.isFunction(method))) {
 				logger.warn("@Idempotent has no effect on " + ListenerSettings.where(method, method.getDeclaringClass())
 						+ " unless a Kafka listener is registered for it later. Put it on a @KafkaListener method");
 			}
