@@ -8,6 +8,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Internal;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
@@ -63,6 +64,14 @@ public final class PendingCompletion {
 
 	List<OwnedClaim> claims() {
 		return this.claims;
+	}
+
+	/**
+	 * Return the key of the operation, or of the first one.
+	 * @return the key
+	 */
+	public IdempotencyKey key() {
+		return this.claims.get(0).operation().key();
 	}
 
 	/**

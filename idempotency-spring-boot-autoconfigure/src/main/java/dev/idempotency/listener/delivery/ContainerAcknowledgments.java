@@ -82,23 +82,17 @@ public final class ContainerAcknowledgments {
 		return this.deliveries.incrementAndGet();
 	}
 
-	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, IdempotencyKey key, PendingCompletion pending) {
-		UnacknowledgedRecord added = new UnacknowledgedRecord(key, pending);
+	// A record that has run without protection has no completion.
+	UnacknowledgedRecord add(ConsumerRecord<?, ?> record, @Nullable PendingCompletion pending) {
+		UnacknowledgedRecord added = new UnacknowledgedRecord(pending);
 		return locked(() -> {
-			this.originals.put(key, added);
-			return add(record, added);
+			if (pending != null) {
+				this.originals.put(pending.key(), added);
+			}
+			this.unacknowledged.computeIfAbsent(Coordinates.partition(record), (partition) -> new TreeMap<>())
+				.put(record.offset(), added);
+			return added;
 		});
-	}
-
-	// Add a record that has run without protection. It has no completion.
-	UnacknowledgedRecord add(ConsumerRecord<?, ?> record) {
-		return locked(() -> add(record, new UnacknowledgedRecord(null, null)));
-	}
-
-	private UnacknowledgedRecord add(ConsumerRecord<?, ?> record, UnacknowledgedRecord added) {
-		this.unacknowledged.computeIfAbsent(Coordinates.partition(record), (partition) -> new TreeMap<>())
-			.put(record.offset(), added);
-		return added;
 	}
 
 	// A commit of the offset of a record that is delivered would pass the unacknowledged
@@ -265,8 +259,8 @@ public final class ContainerAcknowledgments {
 	}
 
 	private void forget(UnacknowledgedRecord record) {
-		if (record.key != null) {
-			this.originals.remove(record.key, record);
+		if (record.pending != null) {
+			this.originals.remove(record.pending.key(), record);
 		}
 	}
 
@@ -347,8 +341,6 @@ public final class ContainerAcknowledgments {
 
 	static final class UnacknowledgedRecord {
 
-		private final @Nullable IdempotencyKey key;
-
 		// A record without protection has none.
 		final @Nullable PendingCompletion pending;
 
@@ -358,8 +350,7 @@ public final class ContainerAcknowledgments {
 		// Written under the lock.
 		private volatile boolean released;
 
-		private UnacknowledgedRecord(@Nullable IdempotencyKey key, @Nullable PendingCompletion pending) {
-			this.key = key;
+		private UnacknowledgedRecord(@Nullable PendingCompletion pending) {
 			this.pending = pending;
 		}
 

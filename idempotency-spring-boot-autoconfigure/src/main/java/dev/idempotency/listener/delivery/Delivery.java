@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.function.IntFunction;
@@ -65,7 +64,7 @@ public final class Delivery {
 		public void defer(PendingCompletion pending) {
 			Delivery delivery = current();
 			if (delivery != null) {
-				delivery.defer(List.of(0), List.of(Objects.requireNonNull(delivery.key)), List.of(pending));
+				delivery.defer(List.of(0), List.of(pending));
 			}
 		}
 
@@ -79,8 +78,6 @@ public final class Delivery {
 	private List<? extends ConsumerRecord<?, ?>> records;
 
 	private boolean rollbackOnly;
-
-	private @Nullable IdempotencyKey key;
 
 	private volatile @Nullable RuntimeException blocked;
 
@@ -126,7 +123,7 @@ public final class Delivery {
 		this.records = records;
 		this.delegate = acknowledgment;
 		this.delivered = (acknowledgment != null) ? List.copyOf(records) : records;
-		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments : ContainerAcknowledgments.NONE;
+		this.acknowledgments = (acknowledgment != null) ? listeners.acknowledgments() : ContainerAcknowledgments.NONE;
 		this.number = (acknowledgment != null) ? this.acknowledgments.begin(this.delivered) : 0;
 	}
 
@@ -197,7 +194,7 @@ public final class Delivery {
 
 	public void block(OperationBlockedException reason, @Nullable IdempotencyKey operation, ListenerSettings settings) {
 		block(reason);
-		this.listeners.blockedRecords.blocked(record(), operation, reason, settings);
+		this.listeners.blockedRecords().blocked(record(), operation, reason, settings);
 	}
 
 	// Block the first blocked record of each partition.
@@ -209,10 +206,10 @@ public final class Delivery {
 			.map(this.records::get)
 			.map(Coordinates::partition)
 			.toList();
-		this.listeners.blockedRecords
+		this.listeners.blockedRecords()
 			.passed(this.records.stream().filter((one) -> !partitions.contains(Coordinates.partition(one))).toList());
-		first.forEach((index, why) -> this.listeners.blockedRecords.blocked(this.records.get(index), keys.apply(index),
-				why, settings));
+		first.forEach((index, why) -> this.listeners.blockedRecords()
+			.blocked(this.records.get(index), keys.apply(index), why, settings));
 	}
 
 	// A retry around the method calls it again in the same delivery.
@@ -250,11 +247,6 @@ public final class Delivery {
 			this.acknowledged = false;
 			this.held = true;
 		}
-	}
-
-	public void begin(IdempotencyKey operation) {
-		this.key = operation;
-		begin();
 	}
 
 	public void end() {
@@ -321,7 +313,7 @@ public final class Delivery {
 	// record. A record that a filter may have dropped needs no acknowledgment.
 	void returned(boolean filtering) {
 		this.returned = true;
-		if (this.delegate == null || this.delegate instanceof AsyncDelivery || !this.listeners.acknowledging
+		if (this.delegate == null || this.delegate instanceof AsyncDelivery || !this.listeners.acknowledging()
 				|| this.nested || this.unacknowledging || this.duplicate || this.nacked || this.acknowledged
 				|| !this.unacknowledged.isEmpty() || (filtering && !this.invoked)) {
 			return;
@@ -335,9 +327,9 @@ public final class Delivery {
 
 	// Note records that have run without protection and are not acknowledged.
 	public void deferUnprotected(List<Integer> indexes) {
-		if (this.listeners.acknowledging && !indexes.isEmpty()) {
+		if (this.listeners.acknowledging() && !indexes.isEmpty()) {
 			Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
-			indexes.forEach((index) -> more.put(index, this.acknowledgments.add(this.records.get(index))));
+			indexes.forEach((index) -> more.put(index, this.acknowledgments.add(this.records.get(index), null)));
 			this.unacknowledged = more;
 		}
 	}
@@ -373,17 +365,13 @@ public final class Delivery {
 
 	// Complete records whose offsets are committed without an acknowledgment,
 	// although an earlier record of their partition may not be acknowledged.
-	public void complete(List<? extends ConsumerRecord<?, ?>> covered) {
-		complete(covered, true);
-	}
-
 	public void complete(List<? extends ConsumerRecord<?, ?>> covered, boolean committed) {
 		this.acknowledgments.complete(covered, committed);
 	}
 
 	// Complete the records before one at which the container commits the offsets.
 	public void completeBefore(int index) {
-		complete(this.delivered.subList(0, deliveredIndex(index)));
+		complete(this.delivered.subList(0, deliveredIndex(index)), true);
 	}
 
 	public boolean isDeferred(int index) {
@@ -398,11 +386,11 @@ public final class Delivery {
 		return this.acknowledgments.unacknowledgedPartitions();
 	}
 
-	public void defer(List<Integer> indexes, List<IdempotencyKey> keys, List<PendingCompletion> pending) {
+	public void defer(List<Integer> indexes, List<PendingCompletion> pending) {
 		Map<Integer, UnacknowledgedRecord> more = new LinkedHashMap<>(this.unacknowledged);
 		for (int i = 0; i < indexes.size(); i++) {
 			ConsumerRecord<?, ?> record = this.records.get(indexes.get(i));
-			more.put(indexes.get(i), this.acknowledgments.add(record, keys.get(i), pending.get(i)));
+			more.put(indexes.get(i), this.acknowledgments.add(record, pending.get(i)));
 		}
 		this.unacknowledged = more;
 	}

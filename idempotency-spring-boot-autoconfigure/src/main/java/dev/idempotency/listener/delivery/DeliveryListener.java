@@ -90,7 +90,7 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 		finally {
 			Delivery.unbind(delivery, previous);
 			if (delivery.blocked() == null) {
-				this.listeners.blockedRecords.passed(records);
+				this.listeners.blockedRecords().passed(records);
 			}
 			if (lookAhead != null) {
 				lookAhead.end();
@@ -152,8 +152,8 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 		if (partitions != null) {
 			BlockedRecordHandling.revoked(partitions);
 			this.listeners.asyncRetries().revoked(partitions);
-			this.listeners.identities.revoked(partitions);
-			this.listeners.blockedRecords.revoked(partitions);
+			this.listeners.identities().revoked(partitions);
+			this.listeners.blockedRecords().revoked(partitions);
 		}
 		super.onPartitionsRevoked(partitions);
 	}
@@ -161,7 +161,7 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 	@Override
 	public void onPartitionsAssigned(Map<TopicPartition, Long> assignments, ConsumerSeekCallback callback) {
 		this.listeners.asyncRetries().assigned();
-		this.listeners.identities.assigned(assignments.keySet());
+		this.listeners.identities().assigned(assignments.keySet());
 		super.onPartitionsAssigned(assignments, callback);
 		BlockedRecordHandling.assigned(assignments.keySet());
 	}
@@ -170,7 +170,7 @@ public abstract class DeliveryListener<T extends GenericMessageListener<D>, D>
 	@Override
 	public void unregisterSeekCallback() {
 		LookAhead.release();
-		this.listeners.blockedRecords.closed();
+		this.listeners.blockedRecords().closed();
 		ConsumerLocal.end();
 		if (this.delegate instanceof ConsumerSeekAware aware) {
 			aware.unregisterSeekCallback();

@@ -18,33 +18,26 @@ import dev.idempotency.listener.key.Coordinates;
 
 /**
  * The {@code @Idempotent} methods of one endpoint.
+ *
+ * @param targetClass the class of the methods
+ * @param listeners the methods
+ * @param acknowledgments the acknowledgments of the container
+ * @param acknowledging whether the container keeps the offset of a record until a method
+ * acknowledges it
+ * @param identities the identities of the topics
+ * @param asyncRetries the retries of asynchronous results
+ * @param blockedRecords the blocked records
+ * @param resolved the methods by the methods that are invoked
  */
-public final class ProtectedListeners implements RecordOutcomes {
-
-	private final Class<?> targetClass;
-
-	private final Map<Method, ProtectedListener> listeners;
-
-	final ContainerAcknowledgments acknowledgments;
-
-	// Whether the container keeps the offset of a record until a method acknowledges it.
-	final boolean acknowledging;
-
-	final TopicIdentities identities;
-
-	private final AsyncRetries asyncRetries = new AsyncRetries();
-
-	final BlockedRecords blockedRecords = new BlockedRecords(Duration.ofMinutes(1));
-
-	private final Map<Method, Optional<ProtectedListener>> resolved = new ConcurrentHashMap<>();
+public record ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
+		ContainerAcknowledgments acknowledgments, boolean acknowledging, TopicIdentities identities,
+		AsyncRetries asyncRetries, BlockedRecords blockedRecords,
+		Map<Method, Optional<ProtectedListener>> resolved) implements RecordOutcomes {
 
 	public ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedListener> listeners,
 			ContainerAcknowledgments acknowledgments, boolean acknowledging, TopicIdentities identities) {
-		this.acknowledging = acknowledging;
-		this.identities = identities;
-		this.acknowledgments = acknowledgments;
-		this.targetClass = targetClass;
-		this.listeners = Map.copyOf(listeners);
+		this(targetClass, Map.copyOf(listeners), acknowledgments, acknowledging, identities, new AsyncRetries(),
+				new BlockedRecords(Duration.ofMinutes(1)), new ConcurrentHashMap<>());
 	}
 
 	// The error handler may publish the record to a retry topic. Its copy is then
@@ -64,18 +57,14 @@ public final class ProtectedListeners implements RecordOutcomes {
 		return this.acknowledgments.isWaiting(Coordinates.partition(record));
 	}
 
-	public AsyncRetries asyncRetries() {
-		return this.asyncRetries;
-	}
-
 	// Return the protection of an invoked method. The method may be a bridge method
 	// or the interface method of the registered one.
 	public @Nullable ProtectedListener get(Method invoked) {
-		return this.resolved.computeIfAbsent(invoked, this::resolve).orElse(null);
-	}
-
-	private Optional<ProtectedListener> resolve(Method invoked) {
-		return Optional.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(invoked, this.targetClass)));
+		return this.resolved
+			.computeIfAbsent(invoked,
+					(method) -> Optional
+						.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(method, this.targetClass))))
+			.orElse(null);
 	}
 
 	public interface ProtectedListener {

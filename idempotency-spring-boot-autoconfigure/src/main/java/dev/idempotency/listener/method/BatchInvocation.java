@@ -8,7 +8,6 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -210,9 +209,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 
 	@Override
 	public void defer(List<Integer> items, List<PendingCompletion> pending) {
-		this.delivery.defer(items,
-				items.stream().map((item) -> Objects.requireNonNull(this.items.get(item).operation()).key()).toList(),
-				pending);
+		this.delivery.defer(items, pending);
 	}
 
 	@Nullable Object report(BatchResult<Object> result, @Nullable OperationRejectedException rejection, boolean transactional)
@@ -316,7 +313,7 @@ final class BatchInvocation implements BatchHandler<Object> {
 		List<? extends ConsumerRecord<?, ?>> records = this.delivery.records();
 		if (isAcknowledged()) {
 			IntStream processed = IntStream.range(0, records.size()).filter((index) -> isProcessed(result, index));
-			this.delivery.complete(processed.mapToObj(records::get).toList());
+			this.delivery.complete(processed.mapToObj(records::get).toList(), true);
 		}
 		Set<TopicPartition> waiting = this.delivery.unacknowledgedPartitions();
 		if (this.acknowledgment != null && !isAcknowledged()) {

@@ -12,6 +12,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
 
+import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
@@ -80,8 +81,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 
 	private @Nullable Object execute(IdempotentOperation operation, MethodInvocation invocation, Delivery delivery)
 			throws Throwable {
-		delivery.begin(operation.key());
-		return blocking(operation, delivery, () -> {
+		return blocking(operation.key(), delivery, () -> {
 			IdempotentResult<Object> executed = this.settings.template()
 				.execute(operation, this.settings.codec(), this.settings.boundary(), LookAhead.claims(this.settings),
 						() -> {
@@ -96,8 +96,9 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		});
 	}
 
-	private @Nullable Object blocking(@Nullable IdempotentOperation operation, Delivery delivery,
+	private @Nullable Object blocking(@Nullable IdempotencyKey key, Delivery delivery,
 			Handler<Object, Throwable> execution) throws Throwable {
+		delivery.begin();
 		try {
 			return execution.handle();
 		}
@@ -108,7 +109,7 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		catch (Exception ex) {
 			OperationBlockedException blocked = OperationBlockedException.in(ex);
 			if (blocked != null) {
-				delivery.block(blocked, (operation != null) ? operation.key() : null, this.settings);
+				delivery.block(blocked, key, this.settings);
 			}
 			else {
 				delivery.failed();
@@ -251,7 +252,6 @@ record ProtectedRecordListener(ListenerSettings settings, @Nullable AsyncResult 
 		if (this.settings.mode() == Mode.LEASED) {
 			return proceed(invocation);
 		}
-		delivery.begin();
 		return blocking(null, delivery, () -> {
 			Object result = this.settings.template()
 				.executeUnprotected(origin, this.settings.mode(), this.settings.boundary(),

@@ -18,7 +18,6 @@ import org.springframework.util.Assert;
 
 import dev.idempotency.listener.delivery.DeliveryListener;
 import dev.idempotency.listener.delivery.ProtectedListeners;
-import dev.idempotency.listener.delivery.ProtectedListeners.ProtectedListener;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.method.ListenerShape;
 import dev.idempotency.reconcile.ReconcilableListener;
@@ -29,7 +28,6 @@ import dev.idempotency.reconcile.TopicRange;
  * A protected listener of a main endpoint, whose topics can be compared with the store.
  *
  * @param id the id of its container
- * @param methods its protected methods
  * @param container its container
  * @param listeners the protected methods by their names
  * @param consumers the factory of its consumers, {@code null} if it is not known
@@ -38,10 +36,9 @@ import dev.idempotency.reconcile.TopicRange;
  * @param topicIds finds the id of a topic
  * @param registry the registry of its container
  */
-public record ListenerTopics(String id, Collection<ProtectedListener> methods, MessageListenerContainer container,
-		ProtectedListeners listeners, @Nullable ConsumerFactory<?, ?> consumers, Map<String, Object> properties,
-		boolean errorHandler, Function<String, UUID> topicIds,
-		KafkaListenerEndpointRegistry registry) implements ReconcilableListener {
+public record ListenerTopics(String id, MessageListenerContainer container, ProtectedListeners listeners,
+		@Nullable ConsumerFactory<?, ?> consumers, Map<String, Object> properties, boolean errorHandler,
+		Function<String, UUID> topicIds, KafkaListenerEndpointRegistry registry) implements ReconcilableListener {
 
 	@Override
 	public boolean isRegistered() {
@@ -50,7 +47,7 @@ public record ListenerTopics(String id, Collection<ProtectedListener> methods, M
 
 	@Override
 	public Collection<String> names() {
-		return this.methods.stream().map((method) -> method.settings().name()).sorted().toList();
+		return this.listeners.listeners().values().stream().map((method) -> method.settings().name()).sorted().toList();
 	}
 
 	@Override

@@ -122,8 +122,8 @@ public record ContainerProtection(ListenerSettingsFactory settings, ContainerIns
 				ListenerShape.isAcknowledging(methods(endpoint), targetClass, container), identities);
 		this.installations.install((AbstractMessageListenerContainer<?, ?>) container, protectedListeners);
 		if (main == container) {
-			this.reconciliation.add(new ListenerTopics(String.valueOf(endpoint.getId()), listeners.values(), container,
-					protectedListeners, consumers, consumer, hasErrorHandler(endpoint, targetClass), ids, registry));
+			this.reconciliation.add(new ListenerTopics(String.valueOf(endpoint.getId()), container, protectedListeners,
+					consumers, consumer, hasErrorHandler(endpoint, targetClass), ids, registry));
 		}
 	}
 

@@ -123,7 +123,7 @@ class UnprotectedAcknowledgmentTests {
 
 	@Test
 	void acknowledgmentOfSeveralPartitionsDoesNotMoveTheOffsetOfOneBack() {
-		this.acknowledgments.add(record(1, 0));
+		this.acknowledgments.add(record(1, 0), null);
 		this.acknowledgments.acknowledgeDuplicates(List.of(record(0, 1), record(1, 1)), 1, List.of(), false,
 				() -> this.acknowledged.add(1L));
 		this.acknowledgments.complete(List.of(record(0, 2)), true);
@@ -133,7 +133,7 @@ class UnprotectedAcknowledgmentTests {
 
 	@Test
 	void acknowledgmentOfARevokedPartitionIsDropped() {
-		this.acknowledgments.add(record(1, 0));
+		this.acknowledgments.add(record(1, 0), null);
 		this.acknowledgments.acknowledgeDuplicates(List.of(record(0, 1), record(1, 1)), 1, List.of(), false,
 				() -> this.acknowledged.add(1L));
 		this.acknowledgments.retain(List.of(new TopicPartition("topic", 1)));
@@ -144,7 +144,7 @@ class UnprotectedAcknowledgmentTests {
 	@Test
 	void acknowledgmentOfAPartThatALaterOneHasPassedIsDropped() throws InterruptedException {
 		Thread consumer = new Thread(this.acknowledgments::settle);
-		this.acknowledgments.add(record(0, 0));
+		this.acknowledgments.add(record(0, 0), null);
 		this.acknowledgments.acknowledge(List.of(record(0, 1)), 1, List.of(), List.of(), false,
 				new ConsumerAction(consumer, () -> this.acknowledged.add(1L)));
 		assertThat(this.acknowledged).isEmpty();
