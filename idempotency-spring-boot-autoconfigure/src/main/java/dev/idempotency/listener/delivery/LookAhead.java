@@ -27,8 +27,6 @@ public final class LookAhead {
 
 	private @Nullable ClaimAhead claims;
 
-	private @Nullable ListenerSettings settings;
-
 	// The application may have decorated a protected listener with one of its own.
 	private int depth;
 
@@ -70,31 +68,24 @@ public final class LookAhead {
 		if (current == null || current.depth != 1) {
 			return null;
 		}
-		if (current.settings != settings) {
-			current.releaseClaim();
-			current.settings = settings;
-			current.claims = settings.template().claimAhead(current::next);
+		// The container has only one method.
+		if (current.claims == null) {
+			current.claims = settings.template().claimAhead(() -> current.next(settings));
 		}
 		return current.claims;
 	}
 
-	private @Nullable IdempotentOperation next() {
+	private @Nullable IdempotentOperation next(ListenerSettings settings) {
 		ConsumerRecord<?, ?> next = this.polled.peek();
-		return (next != null && this.settings != null) ? this.settings.operations().resolveAhead(next) : null;
+		return (next != null) ? settings.operations().resolveAhead(next) : null;
 	}
 
 	// Release the claim for the next record, because partitions were revoked from
 	// the consumer of this thread, or it has ended.
 	static void release() {
 		LookAhead current = CURRENT.find();
-		if (current != null) {
-			current.releaseClaim();
-		}
-	}
-
-	private void releaseClaim() {
-		if (this.claims != null) {
-			this.claims.release();
+		if (current != null && current.claims != null) {
+			current.claims.release();
 		}
 	}
 
