@@ -13,9 +13,9 @@ import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
-import dev.idempotency.IdempotencyVersionUnusableException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.Observers;
@@ -82,33 +82,34 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 	public Resolution resolve(ConsumerRecord<?, ?> record, @Nullable Object[] arguments, int index) {
 		RecordContext context = new RecordContext(this.expressions.parameters(), record, arguments, index);
 		Origin origin = new Origin(this.settings.listener(), record.topic(), record.partition(), record.offset());
-		if (isExcluded(context, origin)) {
-			return new Resolution(origin, null, true);
-		}
-		if (this.expressions.isKeyless()) {
-			return new Resolution(origin, positioned(record, origin), false);
-		}
-		String key;
-		byte[] fingerprint = null;
-		OperationVersion version = null;
 		try {
-			if (this.scope.isDeadLetter()) {
-				key = RecordCoordinates.key(record);
-			}
-			else {
-				key = this.keys.resolve(context, record.headers());
-				fingerprint = fingerprint(context, origin);
-				version = version(context, origin);
-			}
+			boolean excluded = isExcluded(context, origin);
+			return new Resolution(origin, excluded ? null : operation(context, origin), excluded);
+		}
+		catch (OperationRejectedException ex) {
+			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
+			throw ex;
+		}
+	}
+
+	private @Nullable IdempotentOperation operation(RecordContext context, Origin origin) {
+		ConsumerRecord<?, ?> record = context.record();
+		if (this.expressions.isKeyless()) {
+			return positioned(record, origin);
+		}
+		if (this.scope.isDeadLetter()) {
+			return operation(record, origin, RecordCoordinates.key(record), null, null, null);
+		}
+		try {
+			String key = this.keys.resolve(context, record.headers());
+			byte[] fingerprint = fingerprint(context, origin);
+			RecordVersions versions = this.expressions.versions();
+			return operation(record, origin, key, fingerprint, (versions != null) ? versions.of(context, origin) : null,
+					null);
 		}
 		catch (UnusableKeyException ex) {
-			key = applyPolicy(ex, record, origin);
-			if (this.settings.onMissingKey() == MissingKeyPolicy.OFFSET && this.scope.comparesOffsets()) {
-				return new Resolution(origin, positioned(record, origin), false);
-			}
+			return withoutKey(ex, record, origin);
 		}
-		return new Resolution(origin, (key != null) ? operation(record, origin, key, fingerprint, version, null) : null,
-				false);
 	}
 
 	// Whether the operation of a record can be resolved before its delivery. The
@@ -154,17 +155,6 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 				this.settings.mode(), fingerprint, this.settings.lease(), this.settings.retention(), position, version);
 	}
 
-	private @Nullable OperationVersion version(RecordContext context, Origin origin) {
-		RecordVersions versions = this.expressions.versions();
-		try {
-			return (versions != null) ? versions.of(context, origin) : null;
-		}
-		catch (IdempotencyVersionUnusableException ex) {
-			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
-			throw ex;
-		}
-	}
-
 	// A condition that fails excludes nothing, because protection is the safer choice.
 	private boolean isExcluded(RecordContext context, Origin origin) {
 		RecordExpression condition = this.expressions.condition();
@@ -181,7 +171,8 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 		}
 	}
 
-	private @Nullable String applyPolicy(UnusableKeyException problem, ConsumerRecord<?, ?> record, Origin origin) {
+	private @Nullable IdempotentOperation withoutKey(UnusableKeyException problem, ConsumerRecord<?, ?> record,
+			Origin origin) {
 		MissingKeyPolicy declared = this.settings.onMissingKey();
 		MissingKeyPolicy policy = (declared == MissingKeyPolicy.OFFSET && !this.scope.comparesOffsets())
 				? MissingKeyPolicy.RECORD_COORDINATES : declared;
@@ -191,7 +182,6 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 		String action = (problem.getCause() instanceof EvaluationException) ? "Correct the expression"
 				: "Make the producer send a key";
 		if (policy == MissingKeyPolicy.REJECT) {
-			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
 			throw new IdempotencyKeyMissingException(description + "The record is rejected. " + action,
 					problem.getCause());
 		}
@@ -206,8 +196,11 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 		String alternative = (policy == MissingKeyPolicy.OFFSET && !this.expressions.hasKey())
 				? ", or set 'onMissingKey' of @Idempotent to OFFSET if no record is sent twice" : "";
 		warn(reason, description + effect + action + alternative, problem.getCause());
-		return (policy == MissingKeyPolicy.PROCESS || policy == MissingKeyPolicy.OFFSET) ? null
-				: this.scope.coordinates(record);
+		return switch (policy) {
+			case PROCESS -> null;
+			case OFFSET -> positioned(record, origin);
+			default -> operation(record, origin, this.scope.coordinates(record), null, null, null);
+		};
 	}
 
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
@@ -222,7 +215,6 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 			return Objects.requireNonNull(this.serialization).fingerprint(content);
 		}
 		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
-			reportWithoutKey(Outcome.REJECTED, Duration.ZERO);
 			throw new IdempotencyFingerprintUnusableException("The fingerprint '" + expression + "' "
 					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be serialized"
 							: "failed")
