@@ -13,16 +13,12 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import org.apache.commons.logging.LogFactory;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -90,17 +86,17 @@ record ListenerRange(ListenerTopics source, Consumer<?, ?> consumer, KeyProbe pr
 				offsets(consumer, partitions, request.to())
 					.forEach((partition, offset) -> ends.merge(partition, offset, Math::min));
 			}
-			Set<TopicPartition> left = new HashSet<>(ends.keySet());
-			left.removeIf((partition) -> starts.getOrDefault(partition, 0L) >= ends.getOrDefault(partition, 0L));
-			long total = left.stream()
-				.mapToLong((partition) -> ends.getOrDefault(partition, 0L) - starts.getOrDefault(partition, 0L))
+			starts.entrySet().removeIf((start) -> start.getValue() >= ends.getOrDefault(start.getKey(), 0L));
+			long total = starts.entrySet()
+				.stream()
+				.mapToLong((start) -> ends.getOrDefault(start.getKey(), 0L) - start.getValue())
 				.sum();
-			consumer.assign(left);
-			left.forEach((partition) -> consumer.seek(partition, starts.getOrDefault(partition, 0L)));
+			consumer.assign(starts.keySet());
+			starts.forEach(consumer::seek);
 			Map<String, UUID> ids = new ConcurrentHashMap<>();
 			KeyProbe probe = new KeyProbe(source.listeners(), group, (record) -> new OffsetPosition(record.topic(),
 					record.partition(), record.offset(), new Identity(record.topic(), ids, source.topicIds())));
-			return new ListenerRange(source, consumer, probe, ends, committed, left, total);
+			return new ListenerRange(source, consumer, probe, ends, committed, new HashSet<>(starts.keySet()), total);
 		}
 		catch (RuntimeException | Error ex) {
 			consumer.close(CloseOptions.timeout(Duration.ZERO));
@@ -213,18 +209,15 @@ record ListenerRange(ListenerTopics source, Consumer<?, ?> consumer, KeyProbe pr
 	}
 
 	private static Map<TopicPartition, Long> committed(ListenerTopics source, String group) {
-		try (Admin admin = Admin.create(TopicIds.configuration(source.properties()))) {
-			return known(admin.listConsumerGroupOffsets(group)
-				.partitionsToOffsetAndMetadata()
-				.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS), OffsetAndMetadata::offset);
+		try {
+			return known(
+					TopicIds.ask(source.properties(), TIMEOUT,
+							(client) -> client.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata()),
+					OffsetAndMetadata::offset);
 		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-			throw new KafkaException("the thread was interrupted", ex);
-		}
-		catch (ExecutionException | TimeoutException ex) {
-			throw new KafkaException("the committed offsets of the group '" + group + "' are not known ("
-					+ ((ex.getCause() != null) ? ex.getCause() : ex) + ")", ex);
+		catch (KafkaException ex) {
+			throw new KafkaException(
+					"the committed offsets of the group '" + group + "' are not known (" + ex.getMessage() + ")", ex);
 		}
 	}
 

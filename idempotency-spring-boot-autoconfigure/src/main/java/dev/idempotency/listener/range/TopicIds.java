@@ -9,6 +9,7 @@ import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
@@ -40,24 +41,49 @@ public final class TopicIds implements DisposableBean {
 			KafkaFuture<TopicDescription> description = client(consumer).describeTopics(List.of(topic))
 				.topicNameValues()
 				.get(topic);
-			Uuid id = Objects.requireNonNull(description).get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS).topicId();
+			Uuid id = await(Objects.requireNonNull(description), TIMEOUT).topicId();
 			if (id.equals(Uuid.ZERO_UUID)) {
 				throw unknown(topic, "the broker does not have ids of topics", null);
 			}
 			return new UUID(id.getMostSignificantBits(), id.getLeastSignificantBits());
 		}
+		catch (KafkaException | IllegalStateException ex) {
+			throw unknown(topic, String.valueOf(ex.getMessage()), ex);
+		}
+	}
+
+	/**
+	 * Ask the broker with a client that is closed then.
+	 * @param consumer the configuration of consumers
+	 * @param timeout the time to wait for the answer
+	 * @param question asks the client
+	 * @param <T> the type of the answer
+	 * @return the answer
+	 * @throws KafkaException if there is none
+	 */
+	public static <T> T ask(Map<String, Object> consumer, Duration timeout, Function<Admin, KafkaFuture<T>> question) {
+		Admin client = Admin.create(configuration(consumer));
+		try {
+			return await(question.apply(client), timeout);
+		}
+		finally {
+			client.close(Duration.ZERO);
+		}
+	}
+
+	private static <T> T await(KafkaFuture<T> answer, Duration timeout) {
+		try {
+			return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
+		}
 		catch (InterruptedException ex) {
 			Thread.currentThread().interrupt();
-			throw unknown(topic, "the thread was interrupted", ex);
+			throw new KafkaException("the thread was interrupted", ex);
 		}
 		catch (ExecutionException ex) {
-			throw unknown(topic, String.valueOf(ex.getCause()), ex.getCause());
+			throw new KafkaException(String.valueOf(ex.getCause()), ex.getCause());
 		}
 		catch (TimeoutException ex) {
-			throw unknown(topic, "the broker did not answer within " + TIMEOUT.toSeconds() + " s", ex);
-		}
-		catch (KafkaException | IllegalStateException ex) {
-			throw unknown(topic, ex.toString(), ex);
+			throw new KafkaException("the broker did not answer within " + timeout.toSeconds() + " s", ex);
 		}
 	}
 

@@ -4,13 +4,9 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
-import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.jspecify.annotations.Nullable;
@@ -68,7 +64,14 @@ final class GroupMembers extends StartupCheck {
 
 	private static void check(String group, Map<String, Object> consumer, long deadline) {
 		try {
-			List<String> members = members(group, consumer, deadline);
+			List<String> members = TopicIds
+				.ask(consumer, Duration.ofNanos(deadline - System.nanoTime()),
+						(client) -> client.describeConsumerGroups(List.of(group)).all())
+				.values()
+				.stream()
+				.flatMap((description) -> description.members().stream())
+				.map((member) -> member.clientId() + " at " + member.host())
+				.toList();
 			if (!members.isEmpty()) {
 				logger.warn("The keys of the consumer group '" + group
 						+ "' move to another store, and other members of the group are connected: " + members
@@ -77,12 +80,9 @@ final class GroupMembers extends StartupCheck {
 						+ "its session times out");
 			}
 		}
-		catch (InterruptedException ex) {
-			Thread.currentThread().interrupt();
-		}
-		catch (ExecutionException | TimeoutException | KafkaException ex) {
+		catch (KafkaException ex) {
 			if (!(ex.getCause() instanceof GroupIdNotFoundException)) {
-				warnUnknown(group, ex.toString());
+				warnUnknown(group, String.valueOf(ex.getMessage()));
 			}
 		}
 	}
@@ -91,24 +91,6 @@ final class GroupMembers extends StartupCheck {
 		logger.warn("The keys of the consumer group '" + group
 				+ "' move to another store, and the members of the group could not be determined (" + reason
 				+ "). Make sure that no instance without 'migrate-from' runs");
-	}
-
-	private static List<String> members(String group, Map<String, Object> consumer, long deadline)
-			throws InterruptedException, ExecutionException, TimeoutException {
-		Admin client = Admin.create(TopicIds.configuration(consumer));
-		try {
-			return client.describeConsumerGroups(List.of(group))
-				.all()
-				.get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS)
-				.values()
-				.stream()
-				.flatMap((description) -> description.members().stream())
-				.map((member) -> member.clientId() + " at " + member.host())
-				.toList();
-		}
-		finally {
-			client.close(Duration.ZERO);
-		}
 	}
 
 }
