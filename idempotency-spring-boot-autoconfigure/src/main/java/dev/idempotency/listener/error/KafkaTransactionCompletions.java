@@ -101,19 +101,28 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 
 	@Override
 	public void afterCommit(TransactionExecution transaction, @Nullable Throwable commitFailure) {
-		settleAll(ended(transaction, commitFailure != null), PendingCompletion::complete);
-		noteEnd(commitFailure == null);
+		end(transaction, commitFailure != null, commitFailure == null, PendingCompletion::complete);
 	}
 
 	@Override
 	public void afterRollback(TransactionExecution transaction, @Nullable Throwable rollbackFailure) {
-		settleAll(ended(transaction, STATE.get().committing), PendingCompletion::release);
-		noteEnd(false);
+		end(transaction, STATE.get().committing, false, PendingCompletion::release);
 	}
 
-	// The outermost transaction is that of the container.
-	private static void noteEnd(boolean committed) {
-		if (STATE.get().open.isEmpty()) {
+	private static void end(TransactionExecution transaction, boolean inDoubt, boolean committed,
+			Consumer<PendingCompletion> how) {
+		State state = STATE.get();
+		state.open.remove(transaction);
+		if (transaction == state.owner) {
+			if (inDoubt) {
+				state.pending.forEach(PendingCompletion::abandon);
+			}
+			else {
+				settleAll(state.take(), how);
+			}
+		}
+		// The outermost transaction is that of the container.
+		if (state.open.isEmpty()) {
 			ConsumerState.current().poll.transactionEnded(committed);
 		}
 	}
@@ -132,19 +141,6 @@ public final class KafkaTransactionCompletions implements TransactionExecutionLi
 		if (error != null) {
 			throw error;
 		}
-	}
-
-	private static List<PendingCompletion> ended(TransactionExecution transaction, boolean inDoubt) {
-		State state = STATE.get();
-		state.open.remove(transaction);
-		if (transaction != state.owner) {
-			return List.of();
-		}
-		if (inDoubt) {
-			state.pending.forEach(PendingCompletion::abandon);
-			return List.of();
-		}
-		return state.take();
 	}
 
 	private static final class State {
