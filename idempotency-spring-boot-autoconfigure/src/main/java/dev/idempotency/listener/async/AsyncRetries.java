@@ -17,6 +17,7 @@ import org.springframework.kafka.listener.ConsumerSeekAware.ConsumerSeekCallback
 import org.springframework.kafka.listener.DelegatingMessageListener;
 import org.springframework.kafka.listener.adapter.RecordMessagingMessageListenerAdapter;
 import org.springframework.kafka.support.Acknowledgment;
+import org.springframework.kafka.support.KafkaUtils;
 
 import dev.idempotency.listener.consumer.ConsumerLocal;
 import dev.idempotency.listener.key.Coordinates;
@@ -69,7 +70,7 @@ public final class AsyncRetries {
 			return;
 		}
 		AsyncConsumer current = this.consumer.find();
-		if (current == null || !current.results.isOf(callback)) {
+		if (current == null || current.results.consumer() != callback) {
 			FailedResults results = FailedResults.of(callback);
 			if (results == null) {
 				return;
@@ -178,8 +179,8 @@ public final class AsyncRetries {
 		}
 		else {
 			// The application has completed the future of a method that is still running.
-			logger.debug("A failed result is reported when its method has ended: " + record.topic() + "-"
-					+ record.partition() + "@" + record.offset(), exception);
+			logger.debug("A failed result is reported when its method has ended: " + KafkaUtils.format(record),
+					exception);
 		}
 	}
 

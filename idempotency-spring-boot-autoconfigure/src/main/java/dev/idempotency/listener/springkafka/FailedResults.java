@@ -54,15 +54,6 @@ public record FailedResults(ConsumerSeekCallback consumer, Repair.Members member
 	}
 
 	/**
-	 * Return whether this is the access to a consumer.
-	 * @param other the callback of the consumer
-	 * @return whether it has the same consumer
-	 */
-	public boolean isOf(ConsumerSeekCallback other) {
-		return this.consumer == other;
-	}
-
-	/**
 	 * Report a failure to the consumer. It accepts failures from other threads, and hands
 	 * them to its error handler between two polls.
 	 * @param record the record

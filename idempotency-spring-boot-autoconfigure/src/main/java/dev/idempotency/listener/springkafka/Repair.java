@@ -10,7 +10,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -45,16 +47,23 @@ final class Repair {
 	}
 
 	static Name field(String name, Class<?> type) {
-		return new Name(name, type, false, null);
+		return new Name(name, "the field '" + name + "'",
+				(declaring) -> ReflectionUtils.findField(declaring, name, type));
 	}
 
 	// A field that the repair writes to. No JDK may be asked to change a final one.
 	static Name variable(String name, Class<?> type) {
-		return new Name(name, type, true, null);
+		return new Name(name, "the non-final field '" + name + "'", (declaring) -> {
+			Field field = ReflectionUtils.findField(declaring, name, type);
+			return (field != null && Modifier.isFinal(field.getModifiers())) ? null : field;
+		});
 	}
 
 	static Name method(String name, Class<?>... parameterTypes) {
-		return new Name(name, null, false, List.of(parameterTypes));
+		String description = Stream.of(parameterTypes)
+			.map(Class::getSimpleName)
+			.collect(Collectors.joining(", ", "the method '" + name + "(", ")'"));
+		return new Name(name, description, (declaring) -> ReflectionUtils.findMethod(declaring, name, parameterTypes));
 	}
 
 	/**
@@ -63,7 +72,7 @@ final class Repair {
 	@Nullable Members find(Class<?> actual) {
 		Map<String, AccessibleObject> found = new HashMap<>();
 		for (Name name : this.names) {
-			AccessibleObject member = name.find(actual);
+			AccessibleObject member = name.finder().apply(actual);
 			if (member == null) {
 				return null;
 			}
@@ -90,8 +99,8 @@ final class Repair {
 	 */
 	String missing(Class<?> actual) {
 		return this.names.stream()
-			.filter((name) -> name.find(actual) == null)
-			.map(Name::toString)
+			.filter((name) -> name.finder().apply(actual) == null)
+			.map(Name::description)
 			.collect(Collectors.joining(" and ", ClassUtils.getShortName(actual) + " does not have ",
 					" in this version"));
 	}
@@ -102,7 +111,7 @@ final class Repair {
 		}
 		Class<?> known = ClassUtils.resolveClassName(this.type, classLoader);
 		for (Name name : this.names) {
-			AccessibleObject found = name.find(known);
+			AccessibleObject found = name.finder().apply(known);
 			if (found instanceof Field field) {
 				hints.reflection().registerField(field);
 			}
@@ -113,27 +122,9 @@ final class Repair {
 	}
 
 	/**
-	 * The name of a member, with the type of a field or the parameters of a method.
+	 * A member by its name.
 	 */
-	record Name(String name, @Nullable Class<?> type, boolean written, @Nullable List<Class<?>> parameterTypes) {
-
-		@Nullable AccessibleObject find(Class<?> declaring) {
-			if (this.parameterTypes != null) {
-				return ReflectionUtils.findMethod(declaring, this.name, this.parameterTypes.toArray(Class<?>[]::new));
-			}
-			Field field = ReflectionUtils.findField(declaring, this.name, this.type);
-			return (field != null && this.written && Modifier.isFinal(field.getModifiers())) ? null : field;
-		}
-
-		@Override
-		public String toString() {
-			if (this.parameterTypes == null) {
-				return (this.written ? "the non-final field '" : "the field '") + this.name + "'";
-			}
-			return this.parameterTypes.stream()
-				.map(Class::getSimpleName)
-				.collect(Collectors.joining(", ", "the method '" + this.name + "(", ")'"));
-		}
+	record Name(String name, String description, Function<Class<?>, @Nullable AccessibleObject> finder) {
 
 	}
 

@@ -61,7 +61,7 @@ class RepairTests {
 		RuntimeHints hints = new RuntimeHints();
 		new SpringKafkaRuntimeHints().registerHints(hints, getClass().getClassLoader());
 		Class<?> type = ClassUtils.resolveClassName(repair.type, null);
-		assertThat(repair.names).extracting((name) -> name.find(type))
+		assertThat(repair.names).extracting((name) -> name.finder().apply(type))
 			.allSatisfy((member) -> assertThat(
 					(member instanceof Field field) ? RuntimeHintsPredicates.reflection().onFieldAccess(field)
 							: RuntimeHintsPredicates.reflection().onMethodInvocation((Method) member))
@@ -74,7 +74,7 @@ class RepairTests {
 		Consumer consumer = new Consumer();
 		FailedResults results = FailedResults.of(consumer);
 		assertThat(results).isNotNull();
-		assertThat(results.isOf(consumer)).isTrue();
+		assertThat(results.consumer()).isSameAs(consumer);
 		results.report(new ConsumerRecord<>("topic", 0, 5, "", ""), new IllegalStateException("failed"));
 		assertThat(consumer.failed).isEqualTo("5 failed");
 		results.forgetFrom(PARTITION, 5);
