@@ -174,11 +174,8 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 			return true;
 		}
 		Set<Method> listeners = kafkaListeners(type);
-		if (!listeners.isEmpty()) {
-			return listeners.contains(method);
-		}
-		return !ReflectionUtils.isObjectMethod(method)
-				&& !ClassUtils.hasMethod(ConsumerSeekAware.class, method.getName(), method.getParameterTypes());
+		return listeners.contains(method) || (listeners.isEmpty() && !ReflectionUtils.isObjectMethod(method)
+				&& !ClassUtils.hasMethod(ConsumerSeekAware.class, method.getName(), method.getParameterTypes()));
 	}
 
 	private static Set<Method> kafkaListeners(Class<?> type) {
