@@ -243,13 +243,11 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 	}
 
 	private ResolvableType record() {
-		for (int i = 0; i < this.method.getParameterCount(); i++) {
-			ResolvableType type = argument(i);
-			if (ConsumerRecord.class.isAssignableFrom(type.toClass())) {
-				return type;
-			}
-		}
-		return ResolvableType.forClass(ConsumerRecord.class);
+		return IntStream.range(0, this.method.getParameterCount())
+			.mapToObj(this::argument)
+			.filter((type) -> ConsumerRecord.class.isAssignableFrom(type.toClass()))
+			.findFirst()
+			.orElseGet(() -> ResolvableType.forClass(ConsumerRecord.class));
 	}
 
 	private ResolvableType payload() {

@@ -3,7 +3,10 @@ package dev.idempotency.listener.key;
 import java.lang.reflect.Method;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -42,17 +45,14 @@ record ListenerParameters(Map<String, Integer> indexes, int payloadIndex, Class<
 	}
 
 	private static int findPayload(Method method) {
-		int candidate = -1;
-		for (int i = 0; i < method.getParameterCount(); i++) {
-			MethodParameter parameter = new MethodParameter(method, i);
-			if (parameter.hasParameterAnnotation(Payload.class)) {
-				return i;
-			}
-			if (candidate < 0 && mayBePayload(parameter)) {
-				candidate = i;
-			}
-		}
-		return candidate;
+		return find(method, (parameter) -> parameter.hasParameterAnnotation(Payload.class))
+			.orElseGet(() -> find(method, ListenerParameters::mayBePayload).orElse(-1));
+	}
+
+	private static OptionalInt find(Method method, Predicate<MethodParameter> condition) {
+		return IntStream.range(0, method.getParameterCount())
+			.filter((index) -> condition.test(new MethodParameter(method, index)))
+			.findFirst();
 	}
 
 	private static boolean mayBePayload(MethodParameter parameter) {

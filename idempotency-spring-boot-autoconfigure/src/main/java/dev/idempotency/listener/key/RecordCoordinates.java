@@ -46,13 +46,10 @@ final class RecordCoordinates {
 
 	// The coordinates of the record of which a record is a copy.
 	static @Nullable String original(ConsumerRecord<?, ?> record, Set<String> topics) {
-		byte[] noted = first(record.headers(), HEADER);
-		if (noted != null) {
-			String text = new String(noted, StandardCharsets.UTF_8);
-			if (topics.stream().anyMatch((topic) -> text.startsWith(topic + "-"))
-					&& IdempotencyKey.problem(text) == null) {
-				return text;
-			}
+		String noted = text(record.headers(), HEADER);
+		if (noted != null && topics.stream().anyMatch((topic) -> noted.startsWith(topic + "-"))
+				&& IdempotencyKey.problem(noted) == null) {
+			return noted;
 		}
 		return Stream.of(FAMILIES)
 			.flatMap((family) -> Stream.ofNullable(original(record.headers(), family, topics)))
@@ -63,19 +60,19 @@ final class RecordCoordinates {
 	// The topic of the record of which a record is a copy.
 	static @Nullable String originalTopic(ConsumerRecord<?, ?> record, Set<String> topics) {
 		return Stream.of(FAMILIES)
-			.flatMap((family) -> Stream.ofNullable(topic(record.headers(), family)))
+			.flatMap((family) -> Stream.ofNullable(text(record.headers(), family + "topic")))
 			.filter(topics::contains)
 			.findFirst()
 			.orElse(null);
 	}
 
-	private static @Nullable String topic(Headers headers, String family) {
-		byte[] topic = first(headers, family + "topic");
-		return (topic != null) ? new String(topic, StandardCharsets.UTF_8) : null;
+	private static @Nullable String text(Headers headers, String name) {
+		byte[] text = first(headers, name);
+		return (text != null) ? new String(text, StandardCharsets.UTF_8) : null;
 	}
 
 	private static @Nullable String original(Headers headers, String family, Set<String> topics) {
-		String topic = topic(headers, family);
+		String topic = text(headers, family + "topic");
 		byte[] partition = first(headers, family + "partition");
 		byte[] offset = first(headers, family + "offset");
 		byte[] timestamp = first(headers, family + "timestamp");

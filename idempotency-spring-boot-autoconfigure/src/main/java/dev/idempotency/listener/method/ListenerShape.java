@@ -17,6 +17,7 @@ import org.springframework.core.KotlinDetector;
 import org.springframework.core.MethodParameter;
 import org.springframework.core.ResolvableType;
 import org.springframework.kafka.listener.BatchMessageListener;
+import org.springframework.kafka.listener.ContainerProperties;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.Acknowledgment;
 import org.springframework.messaging.Message;
@@ -80,9 +81,10 @@ public record ListenerShape(String name, Method method, Class<?> targetClass, bo
 	 */
 	public static boolean isAcknowledging(Collection<Method> methods, Class<?> targetClass,
 			MessageListenerContainer container) {
-		return methods.stream()
-			.map((method) -> of("", method, targetClass, container))
-			.anyMatch((shape) -> shape.acknowledging && !shape.kafkaTransaction);
+		ContainerProperties properties = container.getContainerProperties();
+		return ManualAcknowledgments.isManual(properties.getAckMode())
+				&& properties.getKafkaAwareTransactionManager() == null
+				&& methods.stream().anyMatch((method) -> canAcknowledge(method, targetClass));
 	}
 
 	// The type of the result that is stored for a record.

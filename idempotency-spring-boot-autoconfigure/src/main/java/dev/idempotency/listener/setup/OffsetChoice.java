@@ -47,30 +47,27 @@ record OffsetChoice(MessageListenerContainer container, ListenerScope scope, boo
 					"Remove 'fingerprint', or set 'key' of @Idempotent.");
 		}
 		String problem = orderProblem(shape, mode, returnsResult);
-		if (problem == null && !required && mayMove(shape)) {
-			return MissingKeyPolicy.RECORD_COORDINATES;
-		}
-		if (problem == null) {
+		if (problem == null && (required || !mayMove(shape))) {
 			String store = template.offsetProblem();
-			if (store != null && !required) {
+			if (store == null) {
+				if (!expressions.hasKey()) {
+					this.identities.markNeeded();
+				}
+				this.scope.compareOffsets(required);
+				return MissingKeyPolicy.OFFSET;
+			}
+			if (!required) {
 				logger.info("The idempotent listener " + shape.name()
 						+ " uses the coordinates of a record without a key as its key, which needs one row for each "
 						+ "record, because offsets cannot be compared. " + store);
 			}
-			problem = (store != null) ? StringUtils.uncapitalize(store) : null;
+			problem = StringUtils.uncapitalize(store);
 		}
-		if (problem != null && required) {
+		if (required) {
 			throw shape.mistake(REFUSED + problem,
 					"Identify the records by a key, or set 'onMissingKey' of @Idempotent to RECORD_COORDINATES.");
 		}
-		if (problem != null) {
-			return MissingKeyPolicy.RECORD_COORDINATES;
-		}
-		if (!expressions.hasKey()) {
-			this.identities.markNeeded();
-		}
-		this.scope.compareOffsets(required);
-		return MissingKeyPolicy.OFFSET;
+		return MissingKeyPolicy.RECORD_COORDINATES;
 	}
 
 	private @Nullable String orderProblem(ListenerShape shape, Mode mode, boolean returnsResult) {
