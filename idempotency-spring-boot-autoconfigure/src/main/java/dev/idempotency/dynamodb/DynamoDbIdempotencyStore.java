@@ -84,12 +84,10 @@ public final class DynamoDbIdempotencyStore implements IdempotencyStore, AutoClo
 	DynamoDbIdempotencyStore(DynamoDbClient client, String table, Duration timeout, Duration maxClockSkew,
 			InstantSource clock) {
 		Deadline.requireTimeout(timeout);
-		if (maxClockSkew.isNegative()) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.dynamodb.max-clock-skew' is " + maxClockSkew + ".",
-					"Set 'idempotency.dynamodb.max-clock-skew' to the largest difference between the clocks of two "
-							+ "instances.");
-		}
+		IdempotencyConfigurationException.check(!maxClockSkew.isNegative(),
+				"'idempotency.dynamodb.max-clock-skew' is " + maxClockSkew + ".",
+				"Set 'idempotency.dynamodb.max-clock-skew' to the largest difference between the clocks of two "
+						+ "instances.");
 		this.calls = new DynamoDbCalls(client, table, timeout);
 		this.updates = new RecordUpdates(table, clock, maxClockSkew);
 		this.records = new DynamoDbRecords(this.calls, this.updates, this.observations);

@@ -112,13 +112,11 @@ final class DynamoDbTableCheck extends SimpleLifecycle {
 			return describeOnce();
 		}
 		catch (ResourceNotFoundException ex) {
-			if (!this.create) {
-				throw new IdempotencyConfigurationException(
-						"The DynamoDB table '" + this.table + "' of the idempotency store does not exist.",
-						"Create the table with the partition key 'id' of the type String and time to live for the "
-								+ "attribute 'ttl', correct 'idempotency.dynamodb.table' or the Region, or set "
-								+ "'idempotency.dynamodb.create-table' to 'true' for development.");
-			}
+			IdempotencyConfigurationException.check(this.create,
+					"The DynamoDB table '" + this.table + "' of the idempotency store does not exist.",
+					"Create the table with the partition key 'id' of the type String and time to live for the "
+							+ "attribute 'ttl', correct 'idempotency.dynamodb.table' or the Region, or set "
+							+ "'idempotency.dynamodb.create-table' to 'true' for development.");
 			return create();
 		}
 	}
@@ -169,12 +167,11 @@ final class DynamoDbTableCheck extends SimpleLifecycle {
 	}
 
 	private void requireKey(TableDescription description) {
-		if (!description.keySchema().equals(List.of(KEY)) || !description.attributeDefinitions().contains(ATTRIBUTE)) {
-			throw new IdempotencyConfigurationException(
-					"The DynamoDB table '" + this.table + "' has another key than the idempotency store needs.",
-					"Set 'idempotency.dynamodb.table' to a table whose only key is the partition key 'id' of the type "
-							+ "String.");
-		}
+		IdempotencyConfigurationException.check(
+				description.keySchema().equals(List.of(KEY)) && description.attributeDefinitions().contains(ATTRIBUTE),
+				"The DynamoDB table '" + this.table + "' has another key than the idempotency store needs.",
+				"Set 'idempotency.dynamodb.table' to a table whose only key is the partition key 'id' of the type "
+						+ "String.");
 	}
 
 }

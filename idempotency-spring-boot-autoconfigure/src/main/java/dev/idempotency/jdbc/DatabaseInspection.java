@@ -94,11 +94,9 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 			String mode = SqlStatement.of(H2_MODE)
 				.first(connection, Parameters.none(), (row) -> row.getString(1))
 				.orElse("");
-			if (WITHOUT_LIMIT.contains(mode)) {
-				throw new IdempotencyConfigurationException(
-						"The JDBC idempotency store and the outbox do not support the mode '" + mode + "' of H2.",
-						"Remove MODE from the JDBC URL, or set it to 'PostgreSQL', 'MySQL' or 'MariaDB'.");
-			}
+			IdempotencyConfigurationException.check(!WITHOUT_LIMIT.contains(mode),
+					"The JDBC idempotency store and the outbox do not support the mode '" + mode + "' of H2.",
+					"Remove MODE from the JDBC URL, or set it to 'PostgreSQL', 'MySQL' or 'MariaDB'.");
 			return new H2Dialect();
 		}
 		throw new IdempotencyConfigurationException(
@@ -112,21 +110,18 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 	// could become equal.
 	private static void requireSettings(Connection connection) throws SQLException {
 		String problem = SqlStatement.of(SETTINGS).first(connection, Parameters.of("sample", SAMPLE), (row) -> {
-			if (!SAMPLE_BYTES.equals(row.getString(3)) || !SAMPLE.equals(row.getString(4))) {
-				throw new IdempotencyConfigurationException(
-						"The connections of the DataSource cannot transfer all characters of idempotency keys.",
-						"Remove 'characterEncoding', 'characterSetResults' and 'connectionCollation' from the JDBC URL, "
-								+ "or set them to UTF-8 and a collation of utf8mb4. Let no statement change the "
-								+ "character set of the session to another one than utf8mb4.");
-			}
+			IdempotencyConfigurationException.check(
+					SAMPLE_BYTES.equals(row.getString(3)) && SAMPLE.equals(row.getString(4)),
+					"The connections of the DataSource cannot transfer all characters of idempotency keys.",
+					"Remove 'characterEncoding', 'characterSetResults' and 'connectionCollation' from the JDBC URL, "
+							+ "or set them to UTF-8 and a collation of utf8mb4. Let no statement change the "
+							+ "character set of the session to another one than utf8mb4.");
 			return row.getString(1).contains("SIMULTANEOUS_ASSIGNMENT") ? "'sql_mode' contains SIMULTANEOUS_ASSIGNMENT"
 					: row.getBoolean(2) ? "'sql_safe_updates' is on" : "";
 		}).orElseThrow();
-		if (!problem.isEmpty()) {
-			throw new IdempotencyConfigurationException(
-					"The JDBC idempotency store cannot use the connections of its DataSource: " + problem + ".",
-					"Change this setting for these connections, for example with 'sessionVariables' in the JDBC URL.");
-		}
+		IdempotencyConfigurationException.check(problem.isEmpty(),
+				"The JDBC idempotency store cannot use the connections of its DataSource: " + problem + ".",
+				"Change this setting for these connections, for example with 'sessionVariables' in the JDBC URL.");
 	}
 
 	// The driver of MySQL reports a MariaDB server as MySQL.
@@ -135,11 +130,9 @@ record DatabaseInspection(Dialect dialect, TableName table, @Nullable String iso
 		boolean mariaDb = "MariaDB".equalsIgnoreCase(server.getDatabaseProductName())
 				|| version.toLowerCase(Locale.ROOT).contains("mariadb");
 		int number = server.getDatabaseMajorVersion() * 1000 + server.getDatabaseMinorVersion();
-		if (number < (mariaDb ? MIN_MARIADB : MIN_MYSQL)) {
-			throw new IdempotencyConfigurationException(
-					"The JDBC idempotency store does not support the version " + version + " of the server.",
-					"Use MariaDB 10.6, MySQL 8.0, or a later version.");
-		}
+		IdempotencyConfigurationException.check(number >= (mariaDb ? MIN_MARIADB : MIN_MYSQL),
+				"The JDBC idempotency store does not support the version " + version + " of the server.",
+				"Use MariaDB 10.6, MySQL 8.0, or a later version.");
 		return new MySqlDialect(mariaDb);
 	}
 

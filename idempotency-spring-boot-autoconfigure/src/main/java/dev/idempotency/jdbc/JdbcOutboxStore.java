@@ -106,17 +106,14 @@ public final class JdbcOutboxStore implements OutboxStore {
 	 */
 	public JdbcOutboxStore(DataSource dataSource, PlatformTransactionManager manager, String table, Duration timeout,
 			Duration retention, boolean logged, OutboxStore.DeadLetterPolicy onDeadLetter) {
-		if (retention.isNegative()) {
-			throw new IdempotencyConfigurationException("The outbox keeps published messages for " + retention + ".",
-					"Set 'idempotency.outbox.retention' to zero or more.");
-		}
-		if (!logged && DatabaseInspection.isRouting(dataSource)) {
-			throw new IdempotencyConfigurationException(
-					"The DataSource of the outbox chooses its database by the thread (AbstractRoutingDataSource). The relay "
-							+ "would not find the messages of every database.",
-					"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or "
-							+ "publish with a connector for each database: set 'idempotency.outbox.relay' to 'debezium'.");
-		}
+		IdempotencyConfigurationException.check(!retention.isNegative(),
+				"The outbox keeps published messages for " + retention + ".",
+				"Set 'idempotency.outbox.retention' to zero or more.");
+		IdempotencyConfigurationException.check(logged || !DatabaseInspection.isRouting(dataSource),
+				"The DataSource of the outbox chooses its database by the thread (AbstractRoutingDataSource). The relay "
+						+ "would not find the messages of every database.",
+				"Name a DataSource that always leads to the same database with 'idempotency.jdbc.data-source', or "
+						+ "publish with a connector for each database: set 'idempotency.outbox.relay' to 'debezium'.");
 		this.manager = manager;
 		this.ended = EndedTransactions.of(manager);
 		this.table = TableName.of(table);

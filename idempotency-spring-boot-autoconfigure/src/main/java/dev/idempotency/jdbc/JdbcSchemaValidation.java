@@ -78,12 +78,11 @@ public final class JdbcSchemaValidation {
 			DatabaseInspection database = DatabaseInspection.of(connection, name, Layout.SINGLE);
 			OutboxSql outbox = database.dialect().outbox(database.table());
 			check(connection, database, name, RequiredTable.ofOutbox(name, onlySends), outbox.migrations(), columns);
-			if (outbox.statement(outbox.allLanes()).update(connection, Parameters.none()) != OutboxSql.LANES) {
-				throw new IdempotencyConfigurationException(
-						"The table '" + name + "_lane' of the outbox does not have its " + OutboxSql.LANES
-								+ " rows, without which no message is published.",
-						"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
-			}
+			IdempotencyConfigurationException.check(
+					outbox.statement(outbox.allLanes()).update(connection, Parameters.none()) == OutboxSql.LANES,
+					"The table '" + name + "_lane' of the outbox does not have its " + OutboxSql.LANES
+							+ " rows, without which no message is published.",
+					"Run the INSERT at the end of the script in '" + outbox.migrations() + "' again.");
 			return database;
 		});
 	}

@@ -59,19 +59,15 @@ final class MySqlCatalog extends Catalog {
 	@Override
 	void requireLayout(Connection connection, TableName table) throws SQLException {
 		String engine = ask(connection, ENGINE, name(table));
-		if (!"InnoDB".equalsIgnoreCase(engine)) {
-			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table.table() + "' has the storage engine " + engine
-							+ ", which has no transactions or no row locks.",
-					"Run ALTER TABLE " + table.withBackticks() + " ENGINE = InnoDB.");
-		}
+		IdempotencyConfigurationException.check("InnoDB".equalsIgnoreCase(engine),
+				"The idempotency table '" + table.table() + "' has the storage engine " + engine
+						+ ", which has no transactions or no row locks.",
+				"Run ALTER TABLE " + table.withBackticks() + " ENGINE = InnoDB.");
 		String padded = ask(connection, PADDED, name(table));
-		if (padded != null) {
-			throw new IdempotencyConfigurationException(
-					"The columns " + padded + " of the idempotency table '" + table.table()
-							+ "' have a collation in which different keys are equal.",
-					"Alter them to the collation utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL).");
-		}
+		IdempotencyConfigurationException.check(padded == null,
+				"The columns " + padded + " of the idempotency table '" + table.table()
+						+ "' have a collation in which different keys are equal.",
+				"Alter them to the collation utf8mb4_nopad_bin (MariaDB) or utf8mb4_0900_bin (MySQL).");
 	}
 
 	@Override
@@ -89,14 +85,12 @@ final class MySqlCatalog extends Catalog {
 				lacking.add(String.join(", ", denied) + " ON " + name);
 			}
 		}
-		if (!lacking.isEmpty()) {
-			throw new IdempotencyConfigurationException(
-					"The database user " + user + " lacks privileges that the idempotency store or the outbox needs: "
-							+ String.join("; ", lacking) + ".",
-					"Run this as an administrator: " + lacking.stream()
-						.map((privileges) -> "GRANT " + privileges + " TO " + user + ";")
-						.collect(Collectors.joining(" ")));
-		}
+		IdempotencyConfigurationException.check(lacking.isEmpty(),
+				"The database user " + user + " lacks privileges that the idempotency store or the outbox needs: "
+						+ String.join("; ", lacking) + ".",
+				"Run this as an administrator: " + lacking.stream()
+					.map((privileges) -> "GRANT " + privileges + " TO " + user + ";")
+					.collect(Collectors.joining(" ")));
 	}
 
 	private static String using(String privilege) {
@@ -128,19 +122,15 @@ final class MySqlCatalog extends Catalog {
 
 	@Override
 	void requireMigration(Connection connection, TableName table, String scripts) throws SQLException {
-		if (table.schemaName() == null) {
-			throw new IdempotencyConfigurationException(
-					"The URL of the DataSource names no database for the table '" + table + "'.",
-					"Add the name of the database to the URL, or put it before the name of the table.");
-		}
+		IdempotencyConfigurationException.check(table.schemaName() != null,
+				"The URL of the DataSource names no database for the table '" + table + "'.",
+				"Add the name of the database to the URL, or put it before the name of the table.");
 		String exists = ask(connection,
 				"SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = :schema", name(table));
-		if (exists == null) {
-			throw new IdempotencyConfigurationException(
-					"The database '" + table.schemaName() + "' of the table '" + table.table() + "' does not exist.",
-					"Create it with CREATE DATABASE `" + table.schemaName()
-							+ "`, grant the user access to it, or correct the name of the table.");
-		}
+		IdempotencyConfigurationException.check(exists != null,
+				"The database '" + table.schemaName() + "' of the table '" + table.table() + "' does not exist.",
+				"Create it with CREATE DATABASE `" + table.schemaName()
+						+ "`, grant the user access to it, or correct the name of the table.");
 		// The server checks the privilege before it notices that the other table does not
 		// exist. Without the privilege, Flyway would try for ten seconds.
 		String creation = "CREATE TABLE %1$s LIKE %1$s_does_not_exist".formatted(history(table));

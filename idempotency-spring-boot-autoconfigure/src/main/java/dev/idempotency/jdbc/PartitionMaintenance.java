@@ -26,11 +26,9 @@ record PartitionMaintenance(JdbcExecutor executor, TableName table, Duration int
 	private static final Duration MIN_INTERVAL = Duration.ofMillis(10);
 
 	PartitionMaintenance {
-		if (interval.compareTo(MIN_INTERVAL) < 0) {
-			throw new IdempotencyConfigurationException(
-					"The partition interval of the table '" + table + "' is " + interval + ".",
-					"Set 'idempotency.jdbc.partition-interval' to " + MIN_INTERVAL + " or more.");
-		}
+		IdempotencyConfigurationException.check(interval.compareTo(MIN_INTERVAL) >= 0,
+				"The partition interval of the table '" + table + "' is " + interval + ".",
+				"Set 'idempotency.jdbc.partition-interval' to " + MIN_INTERVAL + " or more.");
 	}
 
 	// Expired records are deleted one by one only after this time. Their partition

@@ -131,35 +131,25 @@ final class PostgresCatalog extends Catalog {
 	void requireLayout(Connection connection, TableName table) throws SQLException {
 		// A character that another encoding lacks would look like an outage.
 		String encoding = ask(connection, "SHOW server_encoding", Parameters.none());
-		if (!"UTF8".equals(encoding)) {
-			throw new IdempotencyConfigurationException(
-					"The database of the idempotency store has the encoding " + encoding + ".",
-					"Use a database with the encoding UTF8.");
-		}
+		IdempotencyConfigurationException.check("UTF8".equals(encoding),
+				"The database of the idempotency store has the encoding " + encoding + ".",
+				"Use a database with the encoding UTF8.");
 		Layout found = "p".equals(ask(connection, KIND, name(table))) ? Layout.PARTITIONED : Layout.SINGLE;
-		if (found != this.layout) {
-			throw new IdempotencyConfigurationException(
-					"'idempotency.jdbc.layout' is '" + property(this.layout) + "', but the idempotency table '"
-							+ table.table()
-							+ ((found == Layout.SINGLE) ? "' is not partitioned." : "' is partitioned."),
-					"Set 'idempotency.jdbc.layout' to '" + property(found)
-							+ "'. Or name a table that does not exist, and "
-							+ "move the keys to it with 'migrate-from'.");
-		}
+		IdempotencyConfigurationException.check(found == this.layout,
+				"'idempotency.jdbc.layout' is '" + property(this.layout) + "', but the idempotency table '"
+						+ table.table() + ((found == Layout.SINGLE) ? "' is not partitioned." : "' is partitioned."),
+				"Set 'idempotency.jdbc.layout' to '" + property(found) + "'. Or name a table that does not exist, and "
+						+ "move the keys to it with 'migrate-from'.");
 		String missing = ask(connection, MISSING_FUNCTIONS, functions(table));
-		if (missing != null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table.table() + "' lacks the functions " + missing + ".",
-					"Run the statements of the script in '" + PARTITIONED + "' that create them.");
-		}
+		IdempotencyConfigurationException.check(missing == null,
+				"The idempotency table '" + table.table() + "' lacks the functions " + missing + ".",
+				"Run the statements of the script in '" + PARTITIONED + "' that create them.");
 		String other = ask(connection, OTHER_SCHEMA, functions(table));
-		if (other != null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotency table '" + table.table() + "' is in the schema '" + table.schemaName()
-							+ "', but its functions use the schema '" + other + "'.",
-					"Drop the functions, and run the statements of the script in '" + PARTITIONED
-							+ "' that create them, with the schema of the table.");
-		}
+		IdempotencyConfigurationException.check(other == null,
+				"The idempotency table '" + table.table() + "' is in the schema '" + table.schemaName()
+						+ "', but its functions use the schema '" + other + "'.",
+				"Drop the functions, and run the statements of the script in '" + PARTITIONED
+						+ "' that create them, with the schema of the table.");
 	}
 
 	private static String property(Layout layout) {
@@ -201,17 +191,13 @@ final class PostgresCatalog extends Catalog {
 			String user = row.getString(1);
 			String quotedUser = row.getString(2);
 			String schema = table.schemaName();
-			if (schema == null) {
-				throw new IdempotencyConfigurationException(
-						"The database user '" + user + "' has no schema for the table '" + table + "'.",
-						"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
-								+ "; or put the schema before the name of the table.");
-			}
-			if (!row.getBoolean("has_schema")) {
-				throw new IdempotencyConfigurationException(
-						"The schema '" + schema + "' of the table '" + table + "' does not exist.",
-						"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
-			}
+			IdempotencyConfigurationException.check(schema != null,
+					"The database user '" + user + "' has no schema for the table '" + table + "'.",
+					"Run GRANT USAGE, CREATE on a schema of its search path TO " + quotedUser
+							+ "; or put the schema before the name of the table.");
+			IdempotencyConfigurationException.check(row.getBoolean("has_schema"),
+					"The schema '" + schema + "' of the table '" + table + "' does not exist.",
+					"Create it with CREATE SCHEMA " + table.schema() + ", or correct the name of the table.");
 			if (row.getBoolean("sufficient")) {
 				return true;
 			}

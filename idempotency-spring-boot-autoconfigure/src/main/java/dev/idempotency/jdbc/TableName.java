@@ -49,12 +49,10 @@ record TableName(@Nullable String schema, String table) {
 	}
 
 	private static void check(String identifier, String name) {
-		if (!IDENTIFIER.matcher(identifier).matches()) {
-			throw new IdempotencyConfigurationException(
-					"'" + name + "' is not a valid name for the idempotency table or the outbox.",
-					"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to at most 40 letters, digits and "
-							+ "underscores, optionally after a schema and a dot.");
-		}
+		IdempotencyConfigurationException.check(IDENTIFIER.matcher(identifier).matches(),
+				"'" + name + "' is not a valid name for the idempotency table or the outbox.",
+				"Set 'idempotency.jdbc.table' and 'idempotency.outbox.table' to at most 40 letters, digits and "
+						+ "underscores, optionally after a schema and a dot.");
 	}
 
 	// Add a schema to a name that has none.
@@ -63,12 +61,10 @@ record TableName(@Nullable String schema, String table) {
 			return this;
 		}
 		String quoted = '"' + stored + '"';
-		if (!QUOTED.matcher(quoted).matches()) {
-			throw new IdempotencyConfigurationException(
-					"The schema '" + stored + "' of the table '" + this.table + "' contains unsupported characters.",
-					"Put the table into another schema and name it with 'idempotency.jdbc.table' or "
-							+ "'idempotency.outbox.table'.");
-		}
+		IdempotencyConfigurationException.check(QUOTED.matcher(quoted).matches(),
+				"The schema '" + stored + "' of the table '" + this.table + "' contains unsupported characters.",
+				"Put the table into another schema and name it with 'idempotency.jdbc.table' or "
+						+ "'idempotency.outbox.table'.");
 		return new TableName(quoted, this.table);
 	}
 

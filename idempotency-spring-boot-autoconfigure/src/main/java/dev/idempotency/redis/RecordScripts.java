@@ -209,11 +209,10 @@ record RecordScripts(String prefix) {
 			""");
 
 	RecordScripts {
-		if (!PREFIX.matcher(prefix).matches()) {
-			throw new IdempotencyConfigurationException("'idempotency.redis.key-prefix' is '" + prefix + "'.",
-					"Set 'idempotency.redis.key-prefix' to 1 to 200 printable ASCII characters without spaces and "
-							+ "braces.");
-		}
+		IdempotencyConfigurationException.check(PREFIX.matcher(prefix).matches(),
+				"'idempotency.redis.key-prefix' is '" + prefix + "'.",
+				"Set 'idempotency.redis.key-prefix' to 1 to 200 printable ASCII characters without spaces and "
+						+ "braces.");
 	}
 
 	private static Script script(String body) {

@@ -66,10 +66,8 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	 */
 	public RedisIdempotencyStore(LettuceConnectionFactory factory, String keyPrefix, int replicas, Duration timeout) {
 		Deadline.requireTimeout(timeout);
-		if (replicas < 0) {
-			throw new IdempotencyConfigurationException("'idempotency.redis.replicas' is " + replicas + ".",
-					"Set 'idempotency.redis.replicas' to the number of replicas that must confirm a completion, or to 0.");
-		}
+		IdempotencyConfigurationException.check(replicas >= 0, "'idempotency.redis.replicas' is " + replicas + ".",
+				"Set 'idempotency.redis.replicas' to the number of replicas that must confirm a completion, or to 0.");
 		this.scripts = new RecordScripts(keyPrefix);
 		this.connections = new LettuceConnections(factory, timeout);
 		this.records = new RedisRecords(this.connections, this.scripts);

@@ -26,10 +26,9 @@ public record Deadline(long nanos) {
 	 * @throws IdempotencyConfigurationException if the timeout is shorter than 100 ms
 	 */
 	public static void requireTimeout(Duration timeout) {
-		if (timeout.compareTo(MIN_TIMEOUT) < 0) {
-			throw new IdempotencyConfigurationException("'idempotency.store.timeout' is " + timeout + ".",
-					"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
-		}
+		IdempotencyConfigurationException.check(timeout.compareTo(MIN_TIMEOUT) >= 0,
+				"'idempotency.store.timeout' is " + timeout + ".",
+				"Set 'idempotency.store.timeout' to " + MIN_TIMEOUT + " or more.");
 	}
 
 	/**

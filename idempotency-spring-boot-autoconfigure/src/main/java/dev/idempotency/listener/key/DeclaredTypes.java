@@ -81,11 +81,9 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 		// A class that extends or implements the type may be a text.
 		boolean open = Modifier.isAbstract(type.getModifiers()) && !type.isArray()
 				&& !Collection.class.isAssignableFrom(type) && !Map.class.isAssignableFrom(type);
-		if (!open) {
-			throw new IdempotencyConfigurationException(
-					subject + " yields a " + type.getTypeName() + ", which is not a text, number, date or UUID.",
-					"Use a property that identifies the operation, like #payload.id.");
-		}
+		IdempotencyConfigurationException.check(open,
+				subject + " yields a " + type.getTypeName() + ", which is not a text, number, date or UUID.",
+				"Use a property that identifies the operation, like #payload.id.");
 	}
 
 	void checkVersion(SpelNode expression, String subject) {
@@ -136,10 +134,8 @@ record DeclaredTypes(Method method, Class<?> targetClass, ListenerParameters par
 			return type;
 		}
 		String problem = problem(node, owner);
-		if (problem != null) {
-			throw new IdempotencyConfigurationException(subject + " " + problem + ".",
-					"Correct the expression, or declare the parameter with the type that has this member.");
-		}
+		IdempotencyConfigurationException.check(problem == null, subject + " " + problem + ".",
+				"Correct the expression, or declare the parameter with the type that has this member.");
 		arguments(node).forEach((argument) -> type(argument, null, subject));
 		if (node instanceof InlineList || node instanceof Projection) {
 			return ResolvableType.forClass(List.class);

@@ -42,12 +42,10 @@ public record ListenerExpressions(ListenerParameters parameters, @Nullable Recor
 		RecordExpression key = deadLetter ? null : parser.apply(annotation.key(), "key");
 		RecordExpression fingerprint = deadLetter ? null : parser.apply(annotation.fingerprint(), "fingerprint");
 		RecordExpression version = deadLetter ? null : parser.apply(annotation.version(), "version");
-		if (version != null && key == null) {
-			throw new IdempotencyConfigurationException("@Idempotent on " + listener
-					+ " has a version but no key. The versions of different entities would not be told apart, and those "
-					+ "of one entity not compared.",
-					"Set 'key' to the identity of the entity whose state the records replace.");
-		}
+		IdempotencyConfigurationException.check(version == null || key != null, "@Idempotent on " + listener
+				+ " has a version but no key. The versions of different entities would not be told apart, and those "
+				+ "of one entity not compared.",
+				"Set 'key' to the identity of the entity whose state the records replace.");
 		return new ListenerExpressions(parameters, key, fingerprint,
 				(version != null) ? new RecordVersions(version, annotation.onStale()) : null,
 				parser.apply(annotation.condition(), "condition"),

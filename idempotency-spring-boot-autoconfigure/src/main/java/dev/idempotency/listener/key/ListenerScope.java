@@ -73,11 +73,9 @@ public final class ListenerScope {
 		this.listener = listener;
 		this.explicit = StringUtils.hasText(explicit) ? explicit : null;
 		this.group = main.getGroupId();
-		if (this.explicit == null && this.group == null) {
-			throw new IdempotencyConfigurationException(
-					"The idempotent listener " + listener + " has no consumer group to take its scope from.",
-					"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
-		}
+		IdempotencyConfigurationException.check(this.explicit != null || this.group != null,
+				"The idempotent listener " + listener + " has no consumer group to take its scope from.",
+				"Set 'scope' of @Idempotent, or 'groupId' of @KafkaListener.");
 		this.suffix = deadLetter ? "#" + DEAD_LETTER : (handler != null) ? "#" + handler : "";
 		List<String> topics = topics(main.getContainerProperties());
 		this.mainTopics = (main != container) ? mainTopics(topics, topics(container.getContainerProperties()))
@@ -112,11 +110,9 @@ public final class ListenerScope {
 	private void check() {
 		for (String scope : this.names.isEmpty() ? Set.of(name("t".repeat(LONGEST_TOPIC))) : this.names) {
 			String problem = IdempotencyKey.problem(scope);
-			if (problem != null) {
-				throw new IdempotencyConfigurationException(
-						"The scope of the idempotent listener " + this.listener + " " + problem + ".",
-						"Set 'scope' of @Idempotent to a text of up to " + IdempotencyKey.MAX_LENGTH + " characters.");
-			}
+			IdempotencyConfigurationException.check(problem == null,
+					"The scope of the idempotent listener " + this.listener + " " + problem + ".",
+					"Set 'scope' of @Idempotent to a text of up to " + IdempotencyKey.MAX_LENGTH + " characters.");
 		}
 	}
 

@@ -51,12 +51,10 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 			Set<String> unknown = new TreeSet<>(variables);
 			unknown.removeAll(VARIABLES);
 			unknown.removeAll(parameters.names());
-			if (parts.stream().anyMatch(RecordExpression::hasSum)) {
-				throw new IdempotencyConfigurationException(
-						"The key expression '" + text + "' of @Idempotent on " + listener + " has a sum inside another "
-								+ "operation, where a part that is null would become the text 'null' of the key.",
-						"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
-			}
+			IdempotencyConfigurationException.check(parts.stream().noneMatch(RecordExpression::hasSum),
+					"The key expression '" + text + "' of @Idempotent on " + listener + " has a sum inside another "
+							+ "operation, where a part that is null would become the text 'null' of the key.",
+					"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
 			if (unknown.isEmpty()) {
 				return new RecordExpression(expression, variables, parts);
 			}
