@@ -3,7 +3,6 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -18,7 +17,6 @@ import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationDeclinedException;
 import dev.idempotency.OperationLostException;
-import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.OperationContext.OpenContext;
 import dev.idempotency.template.OperationObserver.HandledOperation;
@@ -119,12 +117,9 @@ final class BatchRun {
 		return this.single != null;
 	}
 
-	void replayFrom(BiFunction<Integer, IdempotentOperation, Claim.@Nullable Completed> completions) {
+	void replayCached() {
 		for (Item item : this.plan.unanswered()) {
-			Claim.Completed known = completions.apply(item.index(), item.operation());
-			if (known != null) {
-				item.setClaim(known);
-			}
+			item.setClaim(this.engine.cache().find(item.operation()));
 		}
 	}
 
@@ -319,7 +314,7 @@ final class BatchRun {
 				duration, this.attempt);
 		this.engine.observers().operation((observer) -> observer.handled(handled));
 		if (isSingle()) {
-			this.context.ended(handled);
+			OperationContexts.call(this.context, (open) -> open.ended(handled));
 		}
 	}
 
@@ -364,7 +359,7 @@ final class BatchRun {
 	}
 
 	void leaveContext() {
-		this.context.close();
+		OperationContexts.call(this.context, OpenContext::close);
 	}
 
 }

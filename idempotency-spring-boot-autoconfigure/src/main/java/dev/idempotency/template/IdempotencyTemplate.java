@@ -247,7 +247,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 
 	private BatchPlan execute(BatchRun run, TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		try {
-			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
+			run.replayCached();
 			if (run.isSingle() && run.plan().unanswered().isEmpty()) {
 				run.plan().decide();
 			}
@@ -400,7 +400,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 			Assert.state(!TransactionCompletions.isTransactionActive(),
 					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
 							+ "outside of the transaction, or after its commit");
-			run.replayFrom((index, operation) -> this.engine.cache().find(operation));
+			run.replayCached();
 			return leased(run, TransactionBoundary.DEFAULT, null).executeAsync();
 		}
 		catch (IdempotencyStoreUnavailableException ex) {

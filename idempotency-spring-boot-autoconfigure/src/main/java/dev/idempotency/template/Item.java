@@ -129,7 +129,7 @@ final class Item {
 		return this.claim;
 	}
 
-	void setClaim(Claim answer) {
+	void setClaim(@Nullable Claim answer) {
 		this.claim = answer;
 	}
 

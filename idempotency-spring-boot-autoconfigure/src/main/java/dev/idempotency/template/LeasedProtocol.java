@@ -80,7 +80,9 @@ final class LeasedProtocol {
 
 	void execute() {
 		if (this.isProtected) {
-			this.run.replayFrom(this::known);
+			for (Item item : this.plan.unanswered()) {
+				item.setClaim(known(item.index(), item.operation()));
+			}
 		}
 		try {
 			boolean again = true;
@@ -185,16 +187,16 @@ final class LeasedProtocol {
 			answered(asked.get(0), taken.request(), taken.since());
 			return;
 		}
-		for (List<Item> part : StoreCalls.parts(asked)) {
+		for (int from = 0; from < asked.size(); from += StoreCalls.MAX_KEYS) {
 			try {
-				claim(part);
+				claim(StoreCalls.part(asked, from));
 			}
 			catch (IdempotencyStoreUnavailableException ex) {
 				if (this.plan.owned().isEmpty()) {
 					throw ex;
 				}
 				// The items that are claimed run, so that each delivery makes progress.
-				asked.subList(asked.indexOf(part.get(0)), asked.size()).forEach((item) -> item.setClaimFailure(ex));
+				asked.subList(from, asked.size()).forEach((item) -> item.setClaimFailure(ex));
 				return;
 			}
 		}

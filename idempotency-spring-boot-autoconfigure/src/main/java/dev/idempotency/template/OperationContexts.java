@@ -23,16 +23,26 @@ record OperationContexts(List<OperationContext> contexts) {
 
 	OpenContext open(Function<OperationContext, @Nullable OpenContext> opening) {
 		OpenContext opened = NONE;
-		for (OperationContext context : this.contexts) {
+		for (int i = 0; i < this.contexts.size(); i++) {
+			OperationContext context = this.contexts.get(i);
 			try {
 				OpenContext open = opening.apply(context);
-				opened = (open != null) ? new Opened(open, opened) : opened;
+				opened = (open != null && opened != NONE) ? new Opened(open, opened) : (open != null) ? open : opened;
 			}
 			catch (Throwable ex) {
 				failed(context, ex);
 			}
 		}
 		return opened;
+	}
+
+	static void call(OpenContext open, Consumer<OpenContext> callback) {
+		try {
+			callback.accept(open);
+		}
+		catch (Throwable ex) {
+			failed(open, ex);
+		}
 	}
 
 	private static void failed(Object context, Throwable error) {
@@ -45,22 +55,13 @@ record OperationContexts(List<OperationContext> contexts) {
 		@Override
 		public void close() {
 			call(this.context, OpenContext::close);
-			this.outer.close();
+			call(this.outer, OpenContext::close);
 		}
 
 		@Override
 		public void ended(HandledOperation execution) {
-			this.outer.ended(execution);
+			call(this.outer, (open) -> open.ended(execution));
 			call(this.context, (open) -> open.ended(execution));
-		}
-
-		private static void call(OpenContext open, Consumer<OpenContext> callback) {
-			try {
-				callback.accept(open);
-			}
-			catch (Throwable ex) {
-				failed(open, ex);
-			}
 		}
 
 	}

@@ -38,7 +38,7 @@ final class StoreCalls {
 	private static final Log logger = LogFactory.getLog(StoreCalls.class);
 
 	// The keys of one call: the default size of a poll.
-	private static final int MAX_KEYS = 500;
+	static final int MAX_KEYS = 500;
 
 	// The time without a failed call after which an outage has ended.
 	private static final Duration RECOVERY = Duration.ofSeconds(2);
@@ -193,17 +193,19 @@ final class StoreCalls {
 
 	// Split the keys of a large batch: each call has the same time-out.
 	static <T> List<List<T>> parts(List<T> keys) {
-		if (!keys.isEmpty() && keys.size() <= MAX_KEYS) {
-			return List.of(keys);
-		}
 		List<List<T>> parts = new ArrayList<>();
 		for (int from = 0; from < keys.size(); from += MAX_KEYS) {
-			parts.add(keys.subList(from, Math.min(keys.size(), from + MAX_KEYS)));
+			parts.add(part(keys, from));
 		}
 		return parts;
 	}
 
-	// Without a stream for a single record.
+	static <T> List<T> part(List<T> keys, int from) {
+		return (keys.size() <= MAX_KEYS) ? keys : keys.subList(from, Math.min(keys.size(), from + MAX_KEYS));
+	}
+
+	// Without a stream for a single record. An empty list of List.of() allocates an
+	// iterator.
 	static <T, R extends @Nullable Object> List<R> each(List<T> elements, Function<T, R> function) {
 		return (elements.size() == 1) ? Collections.singletonList(function.apply(elements.get(0)))
 				: elements.stream().map(function).toList();
@@ -213,7 +215,7 @@ final class StoreCalls {
 		if (elements.size() > 1) {
 			return elements.stream().filter(condition).toList();
 		}
-		return (elements.isEmpty() || condition.test(elements.get(0))) ? elements : List.of();
+		return (elements.isEmpty() || condition.test(elements.get(0))) ? elements : Collections.emptyList();
 	}
 
 	// A store that does not answer for a key has refused the call.
@@ -224,7 +226,9 @@ final class StoreCalls {
 
 	static <R> List<R> answers(List<?> keys, @Nullable List<R> answers) {
 		Assert.state(answers != null && answers.size() == keys.size(), "The store has not answered for each key");
-		answers.forEach(StoreCalls::answer);
+		for (int i = 0; i < answers.size(); i++) {
+			answer(answers.get(i));
+		}
 		return answers;
 	}
 
