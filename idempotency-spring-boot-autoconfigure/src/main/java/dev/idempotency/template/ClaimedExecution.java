@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
@@ -19,7 +19,10 @@ import dev.idempotency.store.Fingerprint;
 /**
  * The execution of a handler whose key was claimed.
  */
-final class ClaimedExecution implements IdempotentExecution {
+class ClaimedExecution implements IdempotentExecution {
+
+	private static final AtomicIntegerFieldUpdater<ClaimedExecution> KEYS = AtomicIntegerFieldUpdater
+		.newUpdater(ClaimedExecution.class, "keys");
 
 	// A handler sends only a few types of events.
 	private static final int TYPE_BYTES = 6;
@@ -31,7 +34,7 @@ final class ClaimedExecution implements IdempotentExecution {
 	// Those of the handler that has called this operation.
 	private final List<@Nullable IdempotentExecution> callers = Holder.current();
 
-	private final AtomicInteger keys = new AtomicInteger();
+	private volatile int keys;
 
 	private volatile boolean ownershipLost;
 
@@ -66,12 +69,12 @@ final class ClaimedExecution implements IdempotentExecution {
 
 	@Override
 	public String nextKey() {
-		return key(this.keys.getAndIncrement());
+		return key(KEYS.getAndIncrement(this));
 	}
 
 	@Override
 	public String nextTransactionalKey(String topic, String type) {
-		int number = this.keys.getAndIncrement();
+		int number = KEYS.getAndIncrement(this);
 		TransactionKeys.add(this, number);
 		return key(number) + "-" + Fingerprint.text((topic + '\0' + type).getBytes(StandardCharsets.UTF_8), TYPE_BYTES);
 	}
@@ -82,7 +85,7 @@ final class ClaimedExecution implements IdempotentExecution {
 
 	// A later key may already belong to a message that was sent.
 	private void putBack(int number) {
-		this.keys.compareAndSet(number + 1, number);
+		KEYS.compareAndSet(this, number + 1, number);
 	}
 
 	@Override

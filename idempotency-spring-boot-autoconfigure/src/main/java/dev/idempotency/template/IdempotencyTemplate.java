@@ -401,14 +401,14 @@ public final class IdempotencyTemplate implements AutoCloseable {
 					"An asynchronous operation cannot wait for the transaction that is active on this thread. Call it "
 							+ "outside of the transaction, or after its commit");
 			run.replayCached();
-			return leased(run, TransactionBoundary.DEFAULT, null).executeAsync();
+			return leased(run, TransactionBoundary.DEFAULT, null).executeAsync(this.asynchronous);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			if (!mayFailOpen || run.isStarted()) {
 				throw ex;
 			}
 			run.setUnprotected(true);
-			return leased(run, null, null).executeAsync();
+			return leased(run, null, null).executeAsync(this.asynchronous);
 		}
 	}
 

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyRecordUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.IdempotentExecution;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
@@ -46,8 +45,6 @@ final class LeasedProtocol {
 
 	private final Settlements settlements;
 
-	private final AsyncSettlements asynchronous;
-
 	private final BatchRun run;
 
 	private final BatchPlan plan;
@@ -67,7 +64,6 @@ final class LeasedProtocol {
 			@Nullable TransactionBoundary boundary, @Nullable ClaimAhead ahead) {
 		this.engine = engine;
 		this.settlements = settlements;
-		this.asynchronous = asynchronous;
 		this.run = run;
 		this.plan = run.plan();
 		this.isProtected = boundary != null;
@@ -91,7 +87,7 @@ final class LeasedProtocol {
 			}
 		}
 		finally {
-			leave(this.plan.owned());
+			leave(this.plan.items());
 		}
 	}
 
@@ -102,7 +98,7 @@ final class LeasedProtocol {
 
 	// Returns null if the operation is blocked or rejected, or if its handler has failed
 	// before it returned a stage.
-	@Nullable CompletableFuture<IdempotentResult<Object>> executeAsync() {
+	@Nullable CompletableFuture<IdempotentResult<Object>> executeAsync(AsyncSettlements asynchronous) {
 		try {
 			if (this.isProtected) {
 				claim();
@@ -110,22 +106,23 @@ final class LeasedProtocol {
 			this.plan.decide();
 			List<Item> due = this.plan.stillDue();
 			if (!due.isEmpty()) {
-				return runAsync(due);
+				return runAsync(due, asynchronous);
 			}
 			IdempotentResult<Object> known = this.plan.first().result();
 			return (known != null) ? CompletableFuture.completedFuture(known) : null;
 		}
 		finally {
-			leave(this.plan.owned());
+			leave(this.plan.items());
 		}
 	}
 
 	// The value of an asynchronous handler is a stage.
 	@SuppressWarnings("unchecked")
-	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Item> due) {
+	private @Nullable CompletableFuture<IdempotentResult<Object>> runAsync(List<Item> due,
+			AsyncSettlements asynchronous) {
 		Item item = due.get(0);
 		try {
-			this.run.run(due, this::execution);
+			this.run.run(due, Item::owned);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -135,7 +132,7 @@ final class LeasedProtocol {
 		if (!this.isProtected) {
 			return AsyncSettlements.unprotected(stage);
 		}
-		CompletableFuture<IdempotentResult<Object>> future = this.asynchronous.settle(stage, claim(item),
+		CompletableFuture<IdempotentResult<Object>> future = asynchronous.settle(stage, claim(item),
 				(value) -> this.run.write(item, value));
 		item.setOwned(null);
 		return future;
@@ -151,7 +148,7 @@ final class LeasedProtocol {
 		if (this.allOrNothing && this.plan.isIncomplete()) {
 			// The transaction is rolled back for the
 			// items that are blocked or rejected.
-			release(this.plan.owned());
+			release(this.plan.items());
 			return false;
 		}
 		List<Item> surplus = this.plan.surplus();
@@ -168,7 +165,7 @@ final class LeasedProtocol {
 		if (this.allOrNothing || (this.isProtected && this.plan.unanswered().isEmpty())) {
 			return false;
 		}
-		leave(this.plan.owned());
+		leave(this.plan.items());
 		return true;
 	}
 
@@ -192,7 +189,7 @@ final class LeasedProtocol {
 				claim(StoreCalls.part(asked, from));
 			}
 			catch (IdempotencyStoreUnavailableException ex) {
-				if (this.plan.owned().isEmpty()) {
+				if (owned(this.plan.items()).isEmpty()) {
 					throw ex;
 				}
 				// The items that are claimed run, so that each delivery makes progress.
@@ -325,7 +322,7 @@ final class LeasedProtocol {
 
 	private void run(List<Item> due) {
 		try {
-			this.run.run(due, this::execution);
+			this.run.run(due, Item::owned);
 		}
 		catch (Throwable ex) {
 			failed(due, ex);
@@ -346,11 +343,6 @@ final class LeasedProtocol {
 			// They are redelivered behind the blocked item, and must not run again.
 			complete(later);
 		}
-	}
-
-	private @Nullable IdempotentExecution execution(Item item) {
-		OwnedClaim claim = item.owned();
-		return (claim != null) ? claim.execution() : null;
 	}
 
 	private void failed(List<Item> due, Throwable error) {
@@ -415,7 +407,7 @@ final class LeasedProtocol {
 	// operation whose transaction is not that of the caller ends with the exception.
 	private void defer(Deferral receiver, List<Item> mine) {
 		List<Item> held = new ArrayList<>(mine);
-		held.removeIf((item) -> claim(item).execution().ownershipLost());
+		held.removeIf((item) -> claim(item).ownershipLost());
 		mine.stream().filter((item) -> !held.contains(item)).forEach((item) -> lost(item, null));
 		if (held.isEmpty() && this.run.isSingle() && this.allOrNothing) {
 			return;
@@ -490,7 +482,7 @@ final class LeasedProtocol {
 	// The caller may catch the exception, and commit what the handler has written.
 	private void refuseCommit(OwnedClaim lost, Item item) {
 		if (this.deferral != null && !this.allOrNothing) {
-			lost.execution().loseOwnership();
+			lost.loseOwnership();
 			item.setOwned(null);
 			this.deferral
 				.defer(new PendingCompletion(this.settlements, List.of(lost), this.run.deferReport(List.of())));

@@ -3,8 +3,6 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadFactory;
 import java.util.stream.Collectors;
 
@@ -43,9 +41,6 @@ final class Leases implements AutoCloseable {
 
 	private final StoreCalls calls;
 
-	// The claims whose leases are renewed, by their tokens.
-	private final Map<UUID, OwnedClaim> running = new ConcurrentHashMap<>();
-
 	private final PeriodicTask renewal;
 
 	Leases(Engine engine, ThreadFactory threads) {
@@ -59,12 +54,11 @@ final class Leases implements AutoCloseable {
 	// decides at the next renewal: either the answer to this claim was late, or the
 	// store has forgotten the earlier claim.
 	void keep(OwnedClaim claim) {
-		this.running.put(claim.request().token(), claim);
 		OwnedClaim other = this.engine.claims().put(claim);
 		if (other != null && !other.isRunning()) {
 			release(other);
 		}
-		else if (other != null && other.execution().fence() < claim.execution().fence() && release(other)) {
+		else if (other != null && other.fence() < claim.fence() && release(other)) {
 			lost(other);
 		}
 		try {
@@ -79,14 +73,12 @@ final class Leases implements AutoCloseable {
 	}
 
 	boolean release(OwnedClaim claim) {
-		boolean released = this.running.remove(claim.request().token(), claim);
-		this.engine.claims().remove(claim);
-		return released;
+		return this.engine.claims().remove(claim);
 	}
 
 	Settlement restore(OwnedClaim claim) {
 		Settlement restored = this.calls.settle(StoreCall.RENEW, claim.operation(),
-				() -> this.engine.store().restore(claim.request(), claim.execution().claim()));
+				() -> this.engine.store().restore(claim.request(), claim.claim()));
 		if (restored == Settlement.SETTLED) {
 			logger.warn("The idempotency store '" + this.calls.store() + "' had lost the claim of a running handler. "
 					+ "The claim was restored: " + claim.operation()
@@ -97,13 +89,13 @@ final class Leases implements AutoCloseable {
 
 	private void renew() {
 		long now = System.nanoTime();
-		if (this.running.values().stream().noneMatch((claim) -> claim.hasPassed(now, RENEWAL))) {
+		if (this.engine.claims().all().noneMatch((claim) -> claim.hasPassed(now, RENEWAL))) {
 			return;
 		}
 		// Leases that are almost due are renewed too,
 		// so that all are due together next time.
-		Map<Boolean, List<OwnedClaim>> due = this.running.values()
-			.stream()
+		Map<Boolean, List<OwnedClaim>> due = this.engine.claims()
+			.all()
 			.filter((claim) -> claim.hasPassed(now, CHECKS))
 			.collect(Collectors.partitioningBy(OwnedClaim::isRenewedAlone));
 		StoreCalls.parts(due.getOrDefault(false, List.of())).forEach((part) -> renewTogether(part, now));
@@ -212,9 +204,9 @@ final class Leases implements AutoCloseable {
 	@Override
 	public void close() {
 		this.renewal.close();
-		if (!this.running.isEmpty()) {
-			logger.warn(this.running.size()
-					+ " idempotent handlers are still running at shutdown. Their keys are free when "
+		long running = this.engine.claims().all().count();
+		if (running > 0) {
+			logger.warn(running + " idempotent handlers are still running at shutdown. Their keys are free when "
 					+ "their leases have expired");
 		}
 	}

@@ -2,18 +2,21 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 
 /**
- * The latest claim of each key whose lease this process renews.
+ * The claims whose leases this process renews.
  */
 final class LocalClaims {
 
@@ -23,25 +26,46 @@ final class LocalClaims {
 
 	private final Map<IdempotencyKey, OwnedClaim> latest = new ConcurrentHashMap<>();
 
+	// Those whose keys have a later claim. As a rule there is none.
+	private final Set<OwnedClaim> earlier = ConcurrentHashMap.newKeySet();
+
 	// Some of the keys whose claims were removed last, by their hash codes.
 	private final AtomicReferenceArray<@Nullable IdempotencyKey> removed = new AtomicReferenceArray<>(REMOVED);
 
 	private final Map<IdempotencyKey, CompletableFuture<@Nullable Void>> awaited = new ConcurrentHashMap<>();
 
-	// Returns the previous claim of the key.
+	// Returns the previous claim of the key, which stays until it is removed.
 	@Nullable OwnedClaim put(OwnedClaim claim) {
-		return this.latest.put(claim.request().key(), claim);
+		IdempotencyKey key = claim.request().key();
+		if (this.latest.putIfAbsent(key, claim) == null) {
+			return null;
+		}
+		AtomicReference<@Nullable OwnedClaim> previous = new AtomicReference<>();
+		this.latest.merge(key, claim, (other, added) -> {
+			this.earlier.add(other);
+			previous.set(other);
+			return added;
+		});
+		return previous.get();
 	}
 
-	void remove(OwnedClaim claim) {
+	// A claim that becomes an earlier one meanwhile is found in both.
+	Stream<OwnedClaim> all() {
+		return Stream.concat(this.latest.values().stream(), this.earlier.stream()).distinct();
+	}
+
+	// Returns whether the claim was there.
+	boolean remove(OwnedClaim claim) {
 		IdempotencyKey key = claim.request().key();
-		if (this.latest.remove(key, claim)) {
+		boolean last = this.latest.remove(key, claim);
+		if (last) {
 			this.removed.set(slot(key), key);
 			CompletableFuture<@Nullable Void> released = this.awaited.get(key);
 			if (released != null) {
 				released.complete(null);
 			}
 		}
+		return last || this.earlier.remove(claim);
 	}
 
 	private static int slot(IdempotencyKey key) {

@@ -15,17 +15,15 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.StoreObserver.StoreCall;
 
 /**
- * A claim of leased mode and its state: running, then settling, then settled, lost or,
- * while the store is unavailable, pending. Only {@link Settlements} and {@link Leases}
- * change the state.
+ * A claim of leased mode, which is the execution of its handler, and its state: running,
+ * then settling, then settled, lost or, while the store is unavailable, pending. Only
+ * {@link Settlements} and {@link Leases} change the state.
  */
-final class OwnedClaim {
+final class OwnedClaim extends ClaimedExecution {
 
 	private final IdempotentOperation operation;
 
 	private final ClaimRequest request;
-
-	private final ClaimedExecution execution;
 
 	// The retries of its settlement, if it is pending. Most claims never are.
 	private volatile @Nullable Retries retries;
@@ -52,9 +50,9 @@ final class OwnedClaim {
 	private volatile @Nullable Consumer<Settlement> lateObserver;
 
 	OwnedClaim(IdempotentOperation operation, ClaimRequest request, Claim.Acquired acquired, long claimedAt) {
+		super(operation.key(), acquired);
 		this.operation = operation;
 		this.request = request;
-		this.execution = new ClaimedExecution(operation.key(), acquired);
 		this.claimedAt = claimedAt;
 		this.renewedAt = claimedAt;
 	}
@@ -69,10 +67,6 @@ final class OwnedClaim {
 
 	ClaimRequest request() {
 		return this.request;
-	}
-
-	ClaimedExecution execution() {
-		return this.execution;
 	}
 
 	boolean isRunning() {
@@ -181,7 +175,7 @@ final class OwnedClaim {
 	void end(Settlement settlement) {
 		this.outcome = settlement;
 		if (settlement == Settlement.LOST && !isRelease()) {
-			this.execution.loseOwnership();
+			loseOwnership();
 		}
 	}
 

@@ -83,7 +83,7 @@ public final class PendingCompletion {
 	 */
 	public Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (OwnedClaim claim : this.claims) {
-			if (!claim.execution().ownershipLost() && claim.operation().isSameAs(operation)
+			if (!claim.ownershipLost() && claim.operation().isSameAs(operation)
 					&& Arrays.equals(claim.request().fingerprint(), operation.fingerprint())) {
 				return new Claim.Completed(claim.result());
 			}

@@ -98,7 +98,7 @@ final class TransactionCompletions extends TransactionResource implements Deferr
 	@Override
 	public void beforeCommit(boolean readOnly) {
 		for (OwnedClaim claim : claims(this.pending)) {
-			if (claim.execution().ownershipLost()) {
+			if (claim.ownershipLost()) {
 				throw Settlements.logged(claim.lost(null));
 			}
 		}
