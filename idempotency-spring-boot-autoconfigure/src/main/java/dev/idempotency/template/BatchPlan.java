@@ -23,7 +23,6 @@ import dev.idempotency.OperationRejectedException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.BatchHandler.BatchResult;
-import dev.idempotency.template.Declined.OutcomeCodec;
 
 /**
  * The claims of the items of a batch, the decisions about them, and their results. The
@@ -35,7 +34,7 @@ final class BatchPlan {
 
 	private final List<Item> items;
 
-	private final OutcomeCodec<?> codec;
+	private final ResultCodec<?> codec;
 
 	private final StoredResults stored;
 
@@ -50,14 +49,14 @@ final class BatchPlan {
 
 	// That of a single operation, which has no copies.
 	BatchPlan(IdempotentOperation operation, ResultCodec<?> codec, StoredResults stored) {
-		this.codec = new OutcomeCodec<>(codec);
+		this.codec = codec;
 		this.stored = stored;
 		this.end = 1;
-		this.items = List.of(new Item(0, operation, 0, null));
+		this.items = Collections.singletonList(new Item(0, operation, 0, null));
 	}
 
 	BatchPlan(List<BatchItem> items, ResultCodec<?> codec, StoredResults stored) {
-		this.codec = new OutcomeCodec<>(codec);
+		this.codec = codec;
 		this.stored = stored;
 		this.end = items.size();
 		this.items = new ArrayList<>(items.size());
@@ -93,7 +92,7 @@ final class BatchPlan {
 		versions.forEach((item) -> item.representedBy(Objects.requireNonNull(highest.get(item.operation().key()))));
 	}
 
-	OutcomeCodec<?> codec() {
+	ResultCodec<?> codec() {
 		return this.codec;
 	}
 
@@ -107,11 +106,6 @@ final class BatchPlan {
 
 	private List<Item> some(Predicate<Item> condition) {
 		return StoreCalls.some(this.items, condition);
-	}
-
-	// Return the items whose leases are kept.
-	List<Item> owned() {
-		return some((item) -> item.owned() != null);
 	}
 
 	static void setClaims(List<Item> items, List<Claim> claims) {

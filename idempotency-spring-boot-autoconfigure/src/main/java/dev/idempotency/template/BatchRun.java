@@ -221,7 +221,7 @@ final class BatchRun {
 			return null;
 		}
 		try {
-			return Declined.of(declined, this.plan.codec().codec());
+			return Declined.of(declined, this.plan.codec());
 		}
 		catch (IllegalStateException ex) {
 			error.addSuppressed(ex);

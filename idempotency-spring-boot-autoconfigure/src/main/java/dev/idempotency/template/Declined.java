@@ -141,28 +141,22 @@ record Declined(String reason, @Nullable Object body, byte @Nullable [] bytes, @
 		return "Declined";
 	}
 
-	record OutcomeCodec<T>(ResultCodec<T> codec) implements ResultCodec<Object> {
-
-		@Override
-		@SuppressWarnings("unchecked")
-		public byte @Nullable [] write(@Nullable Object result) {
-			if (result instanceof Declined declined) {
-				return declined.write();
-			}
-			byte[] bytes = this.codec.write((T) result);
-			return (bytes != null && OutcomeMark.isAmbiguous(bytes)) ? OutcomeMark.RESULT.on(bytes) : bytes;
+	@SuppressWarnings("unchecked")
+	static byte @Nullable [] write(@Nullable Object outcome, ResultCodec<?> codec) {
+		if (outcome instanceof Declined declined) {
+			return declined.write();
 		}
+		byte[] bytes = ((ResultCodec<Object>) codec).write(outcome);
+		return (bytes != null && OutcomeMark.isAmbiguous(bytes)) ? OutcomeMark.RESULT.on(bytes) : bytes;
+	}
 
-		@Override
-		public @Nullable Object read(byte[] stored) {
-			if (OutcomeMark.DECLINED.isOn(stored)) {
-				Declined declined = parse(stored);
-				byte[] body = declined.bytes();
-				return new Declined(declined.reason(), (body != null) ? this.codec.read(body) : null, body, null);
-			}
-			return this.codec.read(Objects.requireNonNull(content(stored)));
+	static @Nullable Object read(byte[] stored, ResultCodec<?> codec) {
+		if (OutcomeMark.DECLINED.isOn(stored)) {
+			Declined declined = parse(stored);
+			byte[] body = declined.bytes();
+			return new Declined(declined.reason(), (body != null) ? codec.read(body) : null, body, null);
 		}
-
+		return codec.read(Objects.requireNonNull(content(stored)));
 	}
 
 }

@@ -1,6 +1,5 @@
 package dev.idempotency.template;
 
-import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
@@ -30,15 +29,16 @@ final class SingleHandler<E extends Throwable> implements BatchHandler<Object> {
 	}
 
 	@Override
-	public List<@Nullable Object> handle(List<Integer> due) throws E {
+	public @Nullable List<@Nullable Object> handle(List<Integer> due) throws E {
 		try {
-			return Collections.singletonList(this.handler.handle());
+			Object result = this.handler.handle();
+			return (result != null) ? List.of(result) : null;
 		}
 		catch (OperationDeclinedException ex) {
 			if (this.codec == null) {
 				throw ex;
 			}
-			return Collections.singletonList(Declined.of(ex, this.codec));
+			return List.of(Declined.of(ex, this.codec));
 		}
 	}
 

@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
@@ -11,6 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
@@ -193,11 +193,9 @@ final class StoreCalls {
 
 	// Split the keys of a large batch: each call has the same time-out.
 	static <T> List<List<T>> parts(List<T> keys) {
-		List<List<T>> parts = new ArrayList<>();
-		for (int from = 0; from < keys.size(); from += MAX_KEYS) {
-			parts.add(part(keys, from));
-		}
-		return parts;
+		return IntStream.iterate(0, (from) -> from < keys.size(), (from) -> from + MAX_KEYS)
+			.mapToObj((from) -> part(keys, from))
+			.toList();
 	}
 
 	static <T> List<T> part(List<T> keys, int from) {

@@ -59,7 +59,7 @@ final class StoredResults {
 	}
 
 	// Convert a claim that was not acquired into a replayed result or an exception.
-	<T> IdempotentResult<T> replay(IdempotentOperation operation, Claim claim, ResultCodec<T> codec) {
+	IdempotentResult<Object> replay(IdempotentOperation operation, Claim claim, ResultCodec<?> codec) {
 		if (claim instanceof Claim.Completed completed) {
 			return new IdempotentResult<>(read(operation, completed.result(), codec), true);
 		}
@@ -95,13 +95,13 @@ final class StoredResults {
 		return IdempotentResult.ofStale();
 	}
 
-	private <T> @Nullable T read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<T> codec) {
+	private @Nullable Object read(IdempotentOperation operation, byte @Nullable [] result, ResultCodec<?> codec) {
 		if (result == null || OutcomeMark.NOT_STORED.isOn(result)) {
 			return null;
 		}
 		byte[] outcome = fromStored(operation.key(), operation, result);
 		try {
-			return codec.read(outcome);
+			return Declined.read(outcome, codec);
 		}
 		catch (Throwable ex) {
 			throw new IdempotencyResultUnreadableException(
@@ -153,9 +153,9 @@ final class StoredResults {
 
 	// The effect has happened: a completion without a result is better than a second
 	// execution, and better than a rejection of the record.
-	<T> byte @Nullable [] write(IdempotentOperation operation, @Nullable T result, ResultCodec<T> codec) {
+	byte @Nullable [] write(IdempotentOperation operation, @Nullable Object result, ResultCodec<?> codec) {
 		try {
-			byte[] outcome = codec.write(result);
+			byte[] outcome = Declined.write(result, codec);
 			byte[] bytes = (outcome != null) ? toStored(operation, result, outcome) : null;
 			if (bytes != null && bytes.length > this.maximumSize.toBytes()) {
 				return notStored(operation, result,
@@ -205,13 +205,13 @@ final class StoredResults {
 
 	// The bytes are stored in any case: the effect counts, and a corrected type or
 	// transformer can read them.
-	private <T> void checkReadable(IdempotentOperation operation, T result, byte[] bytes, ResultCodec<T> codec) {
+	private void checkReadable(IdempotentOperation operation, Object result, byte[] bytes, ResultCodec<?> codec) {
 		ReadCheck check = find(operation.name(), result.getClass());
 		if (check == null || check.remaining.get() <= 0 || check.remaining.getAndDecrement() <= 0) {
 			return;
 		}
 		try {
-			codec.read(fromStored(operation.key(), operation, bytes));
+			Declined.read(fromStored(operation.key(), operation, bytes), codec);
 		}
 		catch (Throwable ex) {
 			if (check.failed.compareAndSet(false, true)) {

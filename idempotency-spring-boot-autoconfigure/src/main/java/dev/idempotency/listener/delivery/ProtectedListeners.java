@@ -60,11 +60,12 @@ public record ProtectedListeners(Class<?> targetClass, Map<Method, ProtectedList
 	// Return the protection of an invoked method. The method may be a bridge method
 	// or the interface method of the registered one.
 	public @Nullable ProtectedListener get(Method invoked) {
-		return this.resolved
-			.computeIfAbsent(invoked,
-					(method) -> Optional
-						.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(method, this.targetClass))))
-			.orElse(null);
+		Optional<ProtectedListener> known = this.resolved.get(invoked);
+		return ((known != null) ? known : this.resolved.computeIfAbsent(invoked, this::resolve)).orElse(null);
+	}
+
+	private Optional<ProtectedListener> resolve(Method invoked) {
+		return Optional.ofNullable(this.listeners.get(AopUtils.getMostSpecificMethod(invoked, this.targetClass)));
 	}
 
 	public interface ProtectedListener {
