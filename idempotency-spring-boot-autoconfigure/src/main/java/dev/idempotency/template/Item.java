@@ -17,6 +17,8 @@ import dev.idempotency.store.Fingerprint;
  */
 final class Item {
 
+	private static final IdempotentResult<Object> WITHOUT_VALUE = new IdempotentResult<>(null, false);
+
 	private final int index;
 
 	private final @Nullable IdempotentOperation operation;
@@ -168,7 +170,7 @@ final class Item {
 	}
 
 	void done() {
-		this.result = new IdempotentResult<>(this.value, false);
+		this.result = (this.value != null) ? new IdempotentResult<>(this.value, false) : WITHOUT_VALUE;
 	}
 
 	// Its execution is not recorded.

@@ -470,22 +470,21 @@ final class LeasedProtocol {
 	}
 
 	private void undoLost(List<Item> items, @Nullable Throwable error) {
-		for (Item item : items) {
-			OwnedClaim claim = item.owned();
-			if (claim != null && claim.isLost()) {
+		for (Item item : owned(items)) {
+			if (claim(item).isLost()) {
 				lost(item, error);
-				refuseCommit(claim, item);
+				refuseCommit(item);
 			}
 		}
 	}
 
 	// The caller may catch the exception, and commit what the handler has written.
-	private void refuseCommit(OwnedClaim lost, Item item) {
+	private void refuseCommit(Item item) {
 		if (this.deferral != null && !this.allOrNothing) {
-			lost.loseOwnership();
-			item.setOwned(null);
+			claim(item).loseOwnership();
 			this.deferral
-				.defer(new PendingCompletion(this.settlements, List.of(lost), this.run.deferReport(List.of())));
+				.defer(new PendingCompletion(this.settlements, claims(List.of(item)), this.run.deferReport(List.of())));
+			item.setOwned(null);
 		}
 	}
 
