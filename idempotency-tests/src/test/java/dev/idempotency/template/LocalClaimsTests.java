@@ -56,6 +56,19 @@ class LocalClaimsTests {
 	}
 
 	@Test
+	void claimThatWasReplacedStaysUntilItIsRemoved() {
+		OwnedClaim replaced = claim();
+		this.claims.put(replaced);
+		OwnedClaim claim = claim();
+		assertThat(this.claims.put(claim)).isSameAs(replaced);
+		assertThat(this.claims.all()).containsExactlyInAnyOrder(replaced, claim);
+		assertThat(this.claims.remove(replaced)).isTrue();
+		assertThat(this.claims.remove(replaced)).isFalse();
+		assertThat(this.claims.all()).containsExactly(claim);
+		assertThat(this.claims.remove(claim)).isTrue();
+	}
+
+	@Test
 	void claimThatWasRemovedBeforeEndsOneWait() {
 		OwnedClaim claim = claim();
 		this.claims.put(claim);
