@@ -78,10 +78,19 @@ public @interface Idempotent {
 	 * values, and bytes. A record for which it fails is rejected with
 	 * {@link IdempotencyFingerprintUnusableException}. If it is not set, the header
 	 * {@code Idempotency-Fingerprint} of the record is compared, if there is one;
-	 * messages of the outbox have it.
+	 * messages of the outbox have it. Otherwise the value of the record is compared, and
+	 * {@link #onOtherContent()} applies.
 	 * @return the expression
 	 */
 	String fingerprint() default "";
+
+	/**
+	 * The reaction to a duplicate whose content differs from that of the operation for
+	 * which its key stands. By default such a duplicate of a listener with a
+	 * {@link #fingerprint()} is rejected, and others are reported.
+	 * @return the policy
+	 */
+	OtherContentPolicy onOtherContent() default OtherContentPolicy.DEFAULT;
 
 	/**
 	 * SpEL expression for the version of the content, for records that replace the state

@@ -35,6 +35,7 @@ import dev.idempotency.actuate.IdempotencyEndpoint.Changed;
 import dev.idempotency.actuate.IdempotencyEndpoint.Evicted;
 import dev.idempotency.actuate.IdempotencyEndpoint.MarkList;
 import dev.idempotency.actuate.IdempotencyEndpoint.MarkLowered;
+import dev.idempotency.actuate.IdempotencyEndpoint.OtherContentList;
 import dev.idempotency.actuate.IdempotencyEndpoint.OverviewDescriptor;
 import dev.idempotency.actuate.IdempotencyEndpoint.RecordDescriptor;
 import dev.idempotency.actuate.IdempotencyEndpoint.RecordList;
@@ -50,6 +51,7 @@ import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.OffsetMarks.StoredMark;
 import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
+import dev.idempotency.template.IdempotencyAdmin.OtherContent;
 import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
 import dev.idempotency.template.StoredOutcomeTransformer;
@@ -68,7 +70,7 @@ import dev.idempotency.template.StoredOutcomeTransformer;
  */
 @WebEndpoint(id = IdempotencyEndpoint.ID, defaultAccess = Access.READ_ONLY)
 @RegisterReflectionForBinding({ OverviewDescriptor.class, RecordList.class, RecordDescriptor.class, Changed.class,
-		Evicted.class, MarkList.class, MarkLowered.class, WebResponses.Problem.class })
+		Evicted.class, MarkList.class, OtherContentList.class, MarkLowered.class, WebResponses.Problem.class })
 public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues, Set<String> roles) {
 
 	static final String ID = "idempotency";
@@ -95,7 +97,8 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 	/**
 	 * Show one record, a list of records, or the marks of listeners whose records are
 	 * recognized {@linkplain MissingKeyPolicy#OFFSET by their offsets}.
-	 * @param view {@code record}, {@code stuck}, {@code failed} or {@code offsets}
+	 * @param view {@code record}, {@code stuck}, {@code failed}, {@code offsets} or
+	 * {@code other-content}
 	 * @param scope the scope of the record
 	 * @param key the key of the record
 	 * @param limit the largest number of records of a list, 1 to 1000, 100 by default;
@@ -114,14 +117,16 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 			WebResponses.assertUnused(view, List.of("limit", "after"), limit, after);
 		}
 		else {
-			WebResponses.assertUnused(view, List.of("scope", "key", "after"), scope, key,
-					view.equals("offsets") ? after : null);
+			boolean other = view.equals("other-content");
+			WebResponses.assertUnused(view, List.of("scope", "key", "after", "limit"), scope, key,
+					(other || view.equals("offsets")) ? after : null, other ? limit : null);
 		}
 		return switch (view) {
 			case "record" -> record(admin, key(scope, key), values);
 			case "stuck" -> stuck(admin, WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after, values);
 			case "failed" -> RecordList.of(records(admin).failed(WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after),
 					null, values);
+			case "other-content" -> OtherContentList.of(admin.otherContents());
 			case "offsets" -> marks(admin, WebResponses.limit(limit, MAX_LIMIT, 1, MAX_MARKS));
 			default -> null;
 		};
@@ -337,6 +342,38 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 						completion.listener(), completion.age()))
 				.toList();
 		}
+
+	}
+
+	/**
+	 * Description of the last duplicates of this instance whose content differed from
+	 * that of the operation for which their key stands.
+	 *
+	 * @param duplicates the duplicates
+	 */
+	public record OtherContentList(List<OtherContentDescriptor> duplicates) implements OperationResponseBody {
+
+		static OtherContentList of(List<OtherContent> contents) {
+			return new OtherContentList(contents.stream()
+				.map((content) -> new OtherContentDescriptor(content.key().scope(), content.key().value(),
+						content.listener(), content.record(), content.first(), content.time()))
+				.toList());
+		}
+
+	}
+
+	/**
+	 * Description of a duplicate with other content.
+	 *
+	 * @param scope the scope
+	 * @param key the key
+	 * @param listener the name of the listener
+	 * @param record the record that was taken for a duplicate
+	 * @param first the record that was processed, if this instance still knows it
+	 * @param time the time of the duplicate
+	 */
+	public record OtherContentDescriptor(String scope, String key, String listener, String record,
+			@Nullable String first, Instant time) {
 
 	}
 

@@ -1,5 +1,7 @@
 package dev.idempotency.autoconfigure;
 
+import java.util.Locale;
+
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -11,6 +13,7 @@ import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.MissingKeyPolicy;
+import dev.idempotency.OtherContentPolicy;
 import dev.idempotency.listener.setup.IdempotentListenerConfiguration;
 import dev.idempotency.listener.setup.ListenerSettingsFactory;
 import dev.idempotency.listener.setup.ListenerSettingsFactory.ListenerStore;
@@ -40,11 +43,17 @@ public final class IdempotencyKafkaAutoConfiguration {
 				"'idempotency.key.on-missing' is 'default', which is valid for listeners only.",
 				"Remove it, or set 'idempotency.key.on-missing' to 'offset', 'record-coordinates', 'reject' or "
 						+ "'process'.");
+		OtherContentPolicy otherContent = properties.key().onOtherContent();
+		IdempotencyConfigurationException.check(
+				otherContent == OtherContentPolicy.REPORT || otherContent == OtherContentPolicy.IGNORE,
+				"'idempotency.key.on-other-content' is '" + otherContent.name().toLowerCase(Locale.ROOT)
+						+ "', which is valid for listeners with a fingerprint only.",
+				"Set it to 'report' or 'ignore', or set 'fingerprint' of @Idempotent, often to '#payload'.");
 		ListenerSettingsFactory.Defaults defaults = new ListenerSettingsFactory.Defaults(properties.mode(),
 				properties.lease(), properties.retention(), properties.version().retention(),
 				properties.key().headers(),
 				(properties.key().onMissing() != null) ? properties.key().onMissing() : MissingKeyPolicy.DEFAULT,
-				properties.claimAhead());
+				otherContent, properties.claimAhead());
 		return new ListenerSettingsFactory((name, listener) -> {
 			IdempotencyTemplate template = stores.template(name, listener);
 			return new ListenerStore(template, stores.definition(name).timeout(),

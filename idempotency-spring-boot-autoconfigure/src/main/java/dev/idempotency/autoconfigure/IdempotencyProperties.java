@@ -12,6 +12,7 @@ import org.springframework.util.unit.DataSize;
 import dev.idempotency.Internal;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.OtherContentPolicy;
 import dev.idempotency.cleanup.CleanupJob;
 import dev.idempotency.jdbc.Layout;
 import dev.idempotency.outbox.OutboxStore;
@@ -105,16 +106,21 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * precedence. A plus sign joins headers that form the key together.
 	 * @param onMissing Treatment of records without a usable key. By default "offset" for
 	 * listeners that support it, else "record-coordinates".
+	 * @param onOtherContent Treatment of duplicates with other content, for listeners
+	 * without a fingerprint. Either "report" or "ignore".
 	 */
-	public record Key(List<String> headers, @Nullable MissingKeyPolicy onMissing) {
+	public record Key(List<String> headers, @Nullable MissingKeyPolicy onMissing,
+			@DefaultValue("report") OtherContentPolicy onOtherContent) {
 
 		private static final List<String> DEFAULT_HEADERS = List.of("Idempotency-Key", "ce_source+ce_id");
 
 		// Not a compact constructor, because the parameter is nullable and the component
 		// is not.
-		public Key(@Nullable List<String> headers, @Nullable MissingKeyPolicy onMissing) {
+		public Key(@Nullable List<String> headers, @Nullable MissingKeyPolicy onMissing,
+				@DefaultValue("report") OtherContentPolicy onOtherContent) {
 			this.headers = (headers != null) ? List.copyOf(headers) : DEFAULT_HEADERS;
 			this.onMissing = onMissing;
+			this.onOtherContent = onOtherContent;
 		}
 
 	}

@@ -27,8 +27,19 @@ public sealed interface Claim {
 	 * version that completed last is the requested one.
 	 *
 	 * @param result the stored result, {@code null} if there is none
+	 * @param otherContent whether the operation has completed with other content than
+	 * that of the request, which is to be reported. No store answers so: the template
+	 * asks again without a fingerprint
 	 */
-	record Completed(byte @Nullable [] result) implements Claim {
+	record Completed(byte @Nullable [] result, boolean otherContent) implements Claim {
+
+		/**
+		 * Create the answer of a store.
+		 * @param result the stored result, {@code null} if there is none
+		 */
+		public Completed(byte @Nullable [] result) {
+			this(result, false);
+		}
 
 	}
 

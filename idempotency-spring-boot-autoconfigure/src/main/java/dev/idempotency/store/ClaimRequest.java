@@ -38,4 +38,12 @@ public record ClaimRequest(IdempotencyKey key, UUID token, byte @Nullable [] fin
 		this(key, token, fingerprint, lease, retention, null);
 	}
 
+	/**
+	 * Return the same request for any content.
+	 * @return the request without a fingerprint
+	 */
+	public ClaimRequest withoutFingerprint() {
+		return new ClaimRequest(this.key, this.token, null, this.lease, this.retention, this.version);
+	}
+
 }

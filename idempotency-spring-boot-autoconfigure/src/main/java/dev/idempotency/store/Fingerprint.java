@@ -28,6 +28,13 @@ public final class Fingerprint {
 	 */
 	public static final int LENGTH = 33;
 
+	/**
+	 * The highest version of a canonical form.
+	 */
+	public static final int MAX_VERSION = 62;
+
+	private static final int REPORTED = 64;
+
 	private static final int MESSAGE = Byte.MAX_VALUE;
 
 	private static final Log logger = LogFactory.getLog(Fingerprint.class);
@@ -51,12 +58,33 @@ public final class Fingerprint {
 
 	/**
 	 * Create the fingerprint of content in a canonical form.
-	 * @param version the version of the form, 0 to 127
+	 * @param version the version of the form, 0 to {@value #MAX_VERSION}
 	 * @param content the content in that form
 	 * @return the fingerprint
 	 */
 	public static byte[] of(int version, byte[] content) {
 		return ByteBuffer.allocate(LENGTH).put((byte) version).put(IdempotencyKey.sha256().digest(content)).array();
+	}
+
+	/**
+	 * Create the fingerprint of content in a canonical form that is only reported if it
+	 * differs. It is compared with other such fingerprints only.
+	 * @param version the version of the form, 0 to {@value #MAX_VERSION}
+	 * @param content the content in that form
+	 * @return the fingerprint
+	 */
+	public static byte[] ofReported(int version, byte[] content) {
+		return of(REPORTED + version, content);
+	}
+
+	/**
+	 * Return whether another content is a duplicate that is reported, instead of a record
+	 * that is rejected.
+	 * @param fingerprint the fingerprint, {@code null} if there is none
+	 * @return whether {@link #ofReported} has created it
+	 */
+	public static boolean isReported(byte @Nullable [] fingerprint) {
+		return fingerprint != null && fingerprint[0] >= REPORTED && fingerprint[0] < MESSAGE;
 	}
 
 	/**

@@ -310,6 +310,12 @@ final class BatchRun {
 
 	private void report(Item item, Outcome outcome, Duration duration) {
 		IdempotentOperation operation = item.operation();
+		if (outcome == Outcome.OTHER_CONTENT) {
+			this.engine.otherContents().report(operation);
+		}
+		else if (outcome == Outcome.PROCESSED || outcome == Outcome.DECLINED) {
+			this.engine.otherContents().completed(operation);
+		}
 		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
 				duration, this.attempt);
 		this.engine.observers().operation((observer) -> observer.handled(handled));
@@ -326,7 +332,7 @@ final class BatchRun {
 	private @Nullable Outcome outcome(Item item) {
 		IdempotentResult<Object> value = item.result();
 		if (value != null) {
-			return outcome(value);
+			return (value.duplicate() && item.hasOtherContent()) ? Outcome.OTHER_CONTENT : outcome(value);
 		}
 		Throwable failure = this.plan.failure();
 		Throwable blocked = item.blockedBy();

@@ -10,10 +10,11 @@ import dev.idempotency.store.IdempotencyStore;
  * @param cache the completed operations that are known in this process
  * @param claims the claims whose leases this process renews
  * @param results writes and reads the stored results
+ * @param otherContents reports duplicates with other content
  * @param observers the observers to notify
  * @param contexts the contexts to open around operations
  */
 record Engine(IdempotencyStore store, StoreCalls calls, LocalCompletions cache, LocalClaims claims,
-		StoredResults results, Observers observers, OperationContexts contexts) {
+		StoredResults results, OtherContents otherContents, Observers observers, OperationContexts contexts) {
 
 }

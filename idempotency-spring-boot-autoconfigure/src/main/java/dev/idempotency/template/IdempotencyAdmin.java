@@ -1,6 +1,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -18,6 +19,8 @@ import org.springframework.util.Assert;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
 import dev.idempotency.store.IdempotencyRecords.Change;
@@ -96,7 +99,11 @@ public final class IdempotencyAdmin {
 	 * @return the answer that a delivery would get
 	 */
 	public Examination examine(IdempotentOperation operation) {
-		Claim answer = this.engine.store().lookUp(operation.newRequest());
+		ClaimRequest request = operation.newRequest();
+		Claim answer = this.engine.store().lookUp(request);
+		if (answer instanceof Claim.Mismatch && Fingerprint.isReported(request.fingerprint())) {
+			answer = this.engine.store().lookUp(request.withoutFingerprint());
+		}
 		if (answer instanceof Claim.Completed completed) {
 			return isDeclined(operation.key(), completed.result()) ? Examination.DECLINED : Examination.COMPLETED;
 		}
@@ -184,6 +191,15 @@ public final class IdempotencyAdmin {
 			.map((claim) -> new UnrecordedCompletion(claim.operation().name(), claim.operation().key(),
 					claim.retries().age()))
 			.toList();
+	}
+
+	/**
+	 * List the last duplicates of this process whose content differed from that of the
+	 * operation for which their key stands, and was only reported.
+	 * @return the duplicates, in the order of their deliveries
+	 */
+	public List<OtherContent> otherContents() {
+		return this.engine.otherContents().last();
 	}
 
 	/**
@@ -358,6 +374,23 @@ public final class IdempotencyAdmin {
 	 * @since 0.1.0
 	 */
 	public record UnrecordedCompletion(String listener, IdempotencyKey key, Duration age) {
+
+	}
+
+	/**
+	 * A duplicate with other content than the operation for which its key stands.
+	 *
+	 * @param listener the name of the listener, from a bounded set
+	 * @param key the key
+	 * @param record the source of the duplicate, for a listener with topic, partition and
+	 * offset
+	 * @param first the source of the operation that has completed, {@code null} if this
+	 * process does not know it any more
+	 * @param time the time of the duplicate
+	 * @since 0.1.0
+	 */
+	public record OtherContent(String listener, IdempotencyKey key, String record, @Nullable String first,
+			Instant time) {
 
 	}
 

@@ -77,7 +77,7 @@ public final class IdempotencyTemplate implements AutoCloseable {
 				new StoreCalls(name, settings.observers(), settings.circuit(), settings.failOpen()),
 				new LocalCompletions(settings.cache()), claims,
 				new StoredResults(settings.maximumResultSize(), settings.transformer(), settings.observers(), claims),
-				settings.observers(), new OperationContexts(settings.contexts()));
+				new OtherContents(), settings.observers(), new OperationContexts(settings.contexts()));
 		this.settings = settings;
 		this.leaseProblem = store.leaseProblem();
 		this.leases = new Leases(this.engine, Threads.named("leases"));

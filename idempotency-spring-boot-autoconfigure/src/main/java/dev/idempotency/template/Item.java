@@ -51,6 +51,9 @@ final class Item {
 
 	private @Nullable IdempotentResult<Object> result;
 
+	// The item that represents it has other content, which is reported.
+	private boolean differs;
+
 	// Its outcome is reported when its completion has ended.
 	private boolean reportDeferred;
 
@@ -117,6 +120,20 @@ final class Item {
 	ClaimRequest newRequest() {
 		this.request = operation().newRequest();
 		return this.request;
+	}
+
+	// The store has completed or runs its key with other content, which is only reported.
+	boolean isToBeReported(Claim answer) {
+		return answer instanceof Claim.Mismatch && Fingerprint.isReported(request().fingerprint());
+	}
+
+	ClaimRequest compareNothing() {
+		this.request = request().withoutFingerprint();
+		return this.request;
+	}
+
+	boolean hasOtherContent() {
+		return this.differs || (this.claim instanceof Claim.Completed completed && completed.otherContent());
 	}
 
 	@Nullable OwnedClaim owned() {
@@ -252,7 +269,10 @@ final class Item {
 		IdempotentOperation own = operation();
 		checkRuns(first);
 		if (!later && Fingerprint.differs(own.key(), first.operation().fingerprint(), own.fingerprint())) {
-			return new Claim.Mismatch();
+			if (!Fingerprint.isReported(own.fingerprint())) {
+				return new Claim.Mismatch();
+			}
+			this.differs = true;
 		}
 		this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
 		return (this.decision == Decision.COPY) ? null : first.claim;

@@ -200,12 +200,12 @@ final class LeasedProtocol {
 	}
 
 	private void claim(List<Item> items) {
-		List<ClaimRequest> requests = StoreCalls.each(items, Item::newRequest);
+		items.forEach(Item::newRequest);
 		long start = System.nanoTime();
 		Object subject = this.run.subject(items);
 		this.engine.calls().permit(subject);
 		try {
-			claim(items, requests, subject);
+			claim(items, subject);
 		}
 		catch (IdempotencyStoreUnavailableException ex) {
 			// The store may have recorded the claims although its answer is missing.
@@ -218,7 +218,7 @@ final class LeasedProtocol {
 	}
 
 	private void answered(Item item, ClaimRequest request, long since) {
-		if (item.claim() instanceof Claim.Completed completed) {
+		if (item.claim() instanceof Claim.Completed completed && !completed.otherContent()) {
 			this.engine.cache().add(item.operation(), completed.result());
 		}
 		else if (item.claim() instanceof Claim.Acquired acquired) {
@@ -247,9 +247,9 @@ final class LeasedProtocol {
 		return others;
 	}
 
-	private void claim(List<Item> items, List<ClaimRequest> requests, Object subject) {
+	private void claim(List<Item> items, Object subject) {
 		try {
-			BatchPlan.setClaims(items, claimAll(subject, requests));
+			BatchPlan.setClaims(items, claimAll(subject, items));
 		}
 		catch (OperationInProgressException | IdempotencyRecordUnreadableException
 				| IdempotencyStoreRefusedException ex) {
@@ -277,7 +277,7 @@ final class LeasedProtocol {
 		for (Item item : items) {
 			boolean asked = this.plan.claimOne(item, () -> {
 				this.engine.calls().permit(item.operation());
-				return claimAll(item.operation(), List.of(item.request())).get(0);
+				return claimAll(item.operation(), List.of(item)).get(0);
 			});
 			if (!asked) {
 				item.leaveOut(null);
@@ -297,9 +297,9 @@ final class LeasedProtocol {
 		}));
 	}
 
-	private List<Claim> claimAll(Object subject, List<ClaimRequest> requests) {
-		return StoreCalls.inParts(requests, (part) -> this.engine.calls()
-			.call(StoreCall.CLAIM, subject, () -> StoreCalls.answers(part, this.engine.store().claim(part))));
+	private List<Claim> claimAll(Object subject, List<Item> items) {
+		return StoreCalls.claim(items, (requests) -> StoreCalls.inParts(requests, (part) -> this.engine.calls()
+			.call(StoreCall.CLAIM, subject, () -> StoreCalls.answers(part, this.engine.store().claim(part)))));
 	}
 
 	private void releaseLater(List<Item> items) {

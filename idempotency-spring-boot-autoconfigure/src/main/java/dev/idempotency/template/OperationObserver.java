@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.OtherContentPolicy;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
@@ -142,6 +143,13 @@ public interface OperationObserver {
 		 * The operation had completed before, so the handler did not run.
 		 */
 		DUPLICATE,
+
+		/**
+		 * The operation had completed before with other content, so the handler did not
+		 * run. The key may not identify the operation, see
+		 * {@link OtherContentPolicy#REPORT}.
+		 */
+		OTHER_CONTENT,
 
 		/**
 		 * A higher version of the key had completed, so the handler did not run. The

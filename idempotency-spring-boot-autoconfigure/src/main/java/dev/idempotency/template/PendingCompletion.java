@@ -12,6 +12,7 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Internal;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.store.Claim;
+import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 import dev.idempotency.template.OperationObserver.Outcome;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -78,14 +79,16 @@ public final class PendingCompletion {
 	 * Look up the completion that duplicates of an operation replay when the operation is
 	 * completed.
 	 * @param operation the operation
-	 * @return its completion, {@code null} if this one does not contain the key with
-	 * exactly this fingerprint and version
+	 * @return its completion, {@code null} if this one does not contain the key with this
+	 * fingerprint and version. Other content that is only reported counts as the same
 	 */
 	public Claim.@Nullable Completed find(IdempotentOperation operation) {
 		for (OwnedClaim claim : this.claims) {
+			boolean equal = Arrays.equals(claim.request().fingerprint(), operation.fingerprint());
 			if (!claim.ownershipLost() && claim.operation().isSameAs(operation)
-					&& Arrays.equals(claim.request().fingerprint(), operation.fingerprint())) {
-				return new Claim.Completed(claim.result());
+					&& (equal || Fingerprint.isReported(operation.fingerprint()))) {
+				return new Claim.Completed(claim.result(),
+						Fingerprint.differs(operation.key(), claim.request().fingerprint(), operation.fingerprint()));
 			}
 		}
 		return null;

@@ -36,7 +36,7 @@ public interface Serialization {
 	 * Return the version of the {@linkplain #canonical canonical form}. An implementation
 	 * that changes the form of any content must change the version, because fingerprints
 	 * of different versions are not compared.
-	 * @return the version, 0 to 127
+	 * @return the version, 0 to {@value Fingerprint#MAX_VERSION}
 	 */
 	default int canonicalVersion() {
 		return 0;

@@ -2,6 +2,7 @@ package dev.idempotency.template;
 
 import java.time.Duration;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -23,6 +24,8 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.StoreObserver.StoreCall;
 import dev.idempotency.template.StoreObserver.StoreOutcome;
 
@@ -220,6 +223,37 @@ final class StoreCalls {
 	<T, R> List<R> callEachInTransaction(StoreCall call, Object subject, List<T> keys,
 			Function<List<T>, List<R>> action) {
 		return inParts(keys, (part) -> callInTransaction(call, subject, () -> answers(part, action.apply(part))));
+	}
+
+	// Claim keys, and claim those once more without their content whose other content is
+	// only reported. That of a claim in progress is reported when it has completed.
+	static List<Claim> claim(List<Item> items, Function<List<ClaimRequest>, List<Claim>> claiming) {
+		List<Claim> claims = claiming.apply(each(items, Item::request));
+		for (int i = 0; i < claims.size(); i++) {
+			if (items.get(i).isToBeReported(claims.get(i))) {
+				return claimWithoutContent(items, claims, claiming);
+			}
+		}
+		return claims;
+	}
+
+	private static List<Claim> claimWithoutContent(List<Item> items, List<Claim> claims,
+			Function<List<ClaimRequest>, List<Claim>> claiming) {
+		Map<Integer, Item> differing = new LinkedHashMap<>();
+		for (int i = 0; i < claims.size(); i++) {
+			if (items.get(i).isToBeReported(claims.get(i))) {
+				differing.put(i, items.get(i));
+			}
+		}
+		List<Claim> answers = claiming.apply(each(List.copyOf(differing.values()), Item::compareNothing));
+		List<Claim> all = new ArrayList<>(claims);
+		int next = 0;
+		for (int index : differing.keySet()) {
+			Claim answer = answers.get(next++);
+			all.set(index,
+					(answer instanceof Claim.Completed known) ? new Claim.Completed(known.result(), true) : answer);
+		}
+		return all;
 	}
 
 	static <R> List<R> answers(List<?> keys, @Nullable List<R> answers) {

@@ -419,7 +419,7 @@ final class TransactionalProtocol {
 			BatchPlan.setClaims(this.asked, claims);
 			for (Item item : this.asked) {
 				// In a joined transaction the completion itself may still be rolled back.
-				if (!joined && item.claim() instanceof Claim.Completed completed) {
+				if (!joined && item.claim() instanceof Claim.Completed completed && !completed.otherContent()) {
 					this.engine.cache().add(item.operation(), completed.result());
 				}
 			}
@@ -436,9 +436,10 @@ final class TransactionalProtocol {
 		}
 
 		private List<Claim> claim(List<Item> items, boolean joined) {
-			return this.engine.calls()
-				.callEachInTransaction(StoreCall.CLAIM, this.run.subject(items), requests(items),
-						(part) -> this.store.claimInTransaction(part, joined));
+			return StoreCalls.claim(items,
+					(requests) -> this.engine.calls()
+						.callEachInTransaction(StoreCall.CLAIM, this.run.subject(items), requests,
+								(part) -> this.store.claimInTransaction(part, joined)));
 		}
 
 		@Override

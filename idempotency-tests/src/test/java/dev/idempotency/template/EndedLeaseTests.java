@@ -153,7 +153,7 @@ class EndedLeaseTests extends AbstractLeasedTests {
 				new StoreCalls("unreliable", this.listener.observers(), StoreCircuit.ALWAYS_CLOSED, false),
 				new LocalCompletions(CompletionCache.NONE), new LocalClaims(),
 				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()),
-				this.listener.observers(), new OperationContexts(List.of()));
+				new OtherContents(), this.listener.observers(), new OperationContexts(List.of()));
 		AtomicInteger ready = new AtomicInteger();
 		ExecutorService consumer = Executors.newSingleThreadExecutor();
 		try (Leases leases = new Leases(engine, Threads.named("leases"))) {

@@ -69,7 +69,7 @@ class ThreadShortageTests {
 	private Engine engine() {
 		return new Engine(this.store, this.calls, new LocalCompletions(CompletionCache.NONE), new LocalClaims(),
 				new StoredResults(DataSize.ofKilobytes(1), null, Observers.none(), new LocalClaims()),
-				this.listener.observers(), new OperationContexts(List.of()));
+				new OtherContents(), this.listener.observers(), new OperationContexts(List.of()));
 	}
 
 	private Settlements settlements(int failures) {

@@ -16,6 +16,7 @@ import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationRejectedException;
+import dev.idempotency.OtherContentPolicy;
 import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.Observers;
@@ -31,8 +32,8 @@ import dev.idempotency.template.Serialization;
  * <li>A record that the condition excludes has no operation.</li>
  * <li>The scope comes from the {@link ListenerScope}, the key from the expression or from
  * the headers. The key of a dead letter is its coordinates.</li>
- * <li>The fingerprint comes from the expression, else from the header of the producer;
- * the version comes from the expression.</li>
+ * <li>The fingerprint comes from the expression, else from the header of the producer,
+ * else from the value of the record; the version comes from the expression.</li>
  * <li>A record without a usable key is handled by the {@link MissingKeyPolicy}.</li>
  * </ol>
  *
@@ -44,13 +45,14 @@ import dev.idempotency.template.Serialization;
  * @param observers are notified of records without a usable key
  * @param positions finds the position of a record whose offset is compared
  * @param warnings logs warnings, {@code null} to log none
+ * @param contents computes the fingerprints of records without a declared one
  * @param usesPayload whether an expression uses the payload
  * @since 0.1.0
  */
 public record OperationResolver(Settings settings, ListenerExpressions expressions, KeyResolver keys,
 		ListenerScope scope, @Nullable Serialization serialization, Observers observers,
 		@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> positions, @Nullable RateLimitedWarnings warnings,
-		boolean usesPayload) {
+		RecordContents contents, boolean usesPayload) {
 
 	public static OperationResolver of(Settings settings, ListenerExpressions expressions, ListenerScope scope,
 			@Nullable Serialization serialization, Observers observers,
@@ -63,7 +65,8 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 			.stream()
 			.anyMatch((name) -> name.equals("payload") || expressions.parameters().isPayloadName(name));
 		return new OperationResolver(settings, expressions, keys, scope, serialization, observers, positions,
-				new RateLimitedWarnings(System::nanoTime), usesPayload);
+				new RateLimitedWarnings(System::nanoTime), new RecordContents(settings.onOtherContent(), serialization),
+				usesPayload);
 	}
 
 	// Return a resolver for records that are read outside of a delivery. It resolves
@@ -71,7 +74,7 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 	// lines nor notifications.
 	public OperationResolver silent(@Nullable Function<ConsumerRecord<?, ?>, OffsetPosition> silentPositions) {
 		return new OperationResolver(this.settings, this.expressions, this.keys, this.scope, this.serialization,
-				Observers.none(), silentPositions, null, this.usesPayload);
+				Observers.none(), silentPositions, null, this.contents, this.usesPayload);
 	}
 
 	public boolean isKeyless() {
@@ -207,12 +210,16 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 		RecordExpression expression = this.expressions.fingerprint();
 		if (expression == null) {
 			byte[] sent = TextHeaders.fingerprint(context.record().headers());
-			return (sent != null) ? Fingerprint.ofMessage(sent) : null;
+			return (sent != null) ? Fingerprint.ofMessage(sent)
+					: this.contents.fingerprint(context.record().value(), origin);
 		}
 		Object content = null;
 		try {
 			content = expression.evaluate(context);
-			return Objects.requireNonNull(this.serialization).fingerprint(content);
+			Serialization form = Objects.requireNonNull(this.serialization);
+			return (this.settings.onOtherContent() == OtherContentPolicy.REPORT)
+					? Fingerprint.ofReported(form.canonicalVersion(), form.canonical(content))
+					: form.fingerprint(content);
 		}
 		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
 			throw new IdempotencyFingerprintUnusableException("The fingerprint '" + expression + "' "
@@ -250,9 +257,11 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 	 * @param keyHeaders the names of the headers that may hold the key, in order;
 	 * {@code a+b} is a key of two headers
 	 * @param onMissingKey the policy for records without a usable key
+	 * @param onOtherContent the policy for duplicates with other content, not
+	 * {@link OtherContentPolicy#DEFAULT}
 	 */
 	public record Settings(String listener, Mode mode, Duration lease, Duration retention, List<String> keyHeaders,
-			MissingKeyPolicy onMissingKey) {
+			MissingKeyPolicy onMissingKey, OtherContentPolicy onOtherContent) {
 
 	}
 

@@ -17,6 +17,7 @@ import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.OtherContentPolicy;
 import dev.idempotency.listener.delivery.DeclinedFailures;
 import dev.idempotency.listener.delivery.Delivery;
 import dev.idempotency.listener.delivery.ListenerSettings;
@@ -78,9 +79,10 @@ public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> 
 		}
 		MissingKeyPolicy onMissingKey = offsets.choose(expressions, onMissingKey(annotation, expressions), shape, mode,
 				result != null, store.template());
-		OperationResolver operations = OperationResolver.of(new OperationResolver.Settings(name, mode, lease.value(),
-				retention.value(), this.defaults.keyHeaders(), onMissingKey), expressions, scope, this.serialization,
-				this.observers, offsets.identities());
+		OperationResolver operations = OperationResolver.of(
+				new OperationResolver.Settings(name, mode, lease.value(), retention.value(), this.defaults.keyHeaders(),
+						onMissingKey, onOtherContent(annotation, expressions, name)),
+				expressions, scope, this.serialization, this.observers, offsets.identities());
 		return new ListenerSettings(name, mode, boundary(transaction, shape, mode), lease.value(), retention.value(),
 				operations, codec(result, shape), store.template(), store.timeout(),
 				DeclinedFailures.of(annotation.declineFor(), name), this.observers);
@@ -93,6 +95,24 @@ public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> 
 			return annotation.onMissingKey();
 		}
 		return expressions.hasVersion() ? MissingKeyPolicy.REJECT : this.defaults.onMissingKey();
+	}
+
+	private OtherContentPolicy onOtherContent(Idempotent annotation, ListenerExpressions expressions, String name) {
+		OtherContentPolicy declared = annotation.onOtherContent();
+		boolean useless = expressions.hasFingerprint() ? declared == OtherContentPolicy.IGNORE
+				: declared == OtherContentPolicy.REJECT;
+		if (useless) {
+			throw new IdempotencyConfigurationException(
+					"@Idempotent on " + name + " sets 'onOtherContent' to " + declared + " and "
+							+ (expressions.hasFingerprint() ? "declares a fingerprint, which would not be compared."
+									: "declares no fingerprint, so it is not known which content must not differ."),
+					expressions.hasFingerprint() ? "Remove one of them."
+							: "Set 'fingerprint' to the content for which a key stands, often to '#payload'.");
+		}
+		if (declared != OtherContentPolicy.DEFAULT) {
+			return declared;
+		}
+		return expressions.hasFingerprint() ? OtherContentPolicy.REJECT : this.defaults.onOtherContent();
 	}
 
 	// A joined transaction ignores the attributes of the inner one, so the outer
@@ -178,11 +198,14 @@ public record ListenerSettingsFactory(BiFunction<String, String, ListenerStore> 
 	 * {@code a+b} is a key of two headers
 	 * @param onMissingKey the policy for records without a usable key,
 	 * {@link MissingKeyPolicy#DEFAULT} to choose it for each listener
+	 * @param onOtherContent the policy for duplicates with other content, for listeners
+	 * without a fingerprint
 	 * @param claimAhead whether a listener of single records in leased mode claims the
 	 * key of its next record together with the completion of the current one
 	 */
 	public record Defaults(Mode mode, Duration lease, Duration retention, Duration versionRetention,
-			List<String> keyHeaders, MissingKeyPolicy onMissingKey, boolean claimAhead) {
+			List<String> keyHeaders, MissingKeyPolicy onMissingKey, OtherContentPolicy onOtherContent,
+			boolean claimAhead) {
 
 	}
 

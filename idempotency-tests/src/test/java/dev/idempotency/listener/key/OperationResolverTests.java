@@ -42,6 +42,7 @@ import dev.idempotency.IdempotencyKeyMissingException;
 import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
+import dev.idempotency.OtherContentPolicy;
 import dev.idempotency.jackson.JacksonSerialization;
 import dev.idempotency.listener.key.OperationResolver.Resolution;
 import dev.idempotency.store.Fingerprint;
@@ -113,7 +114,7 @@ class OperationResolverTests {
 
 	private OperationResolver resolver(ListenerExpressions expressions, boolean deadLetter) {
 		OperationResolver.Settings settings = new OperationResolver.Settings("X.listen", Mode.LEASED,
-				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy);
+				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy, OtherContentPolicy.IGNORE);
 		return OperationResolver.of(settings, expressions,
 				new ListenerScope(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), this.serialization,
 				new Observers(List.of(this.listener), List.of()), null);
