@@ -61,13 +61,13 @@ final class OtherContents {
 		long now = System.nanoTime();
 		if (warning.count == 1 || now - warning.since >= INTERVAL) {
 			warning.since = now;
-			logger.warn(warning.count + " duplicates of " + duplicate.name()
-					+ " since the start have other content than the operation for which their key stands. They were not "
-					+ "processed. The last one is " + duplicate + "; the key was completed "
+			logger.warn("A duplicate of " + duplicate.name()
+					+ " has other content than the operation for which its key " + "stands, and was not processed: "
+					+ duplicate + ". The key was completed "
 					+ ((first != null) ? "by the record of " + first : "earlier or by another process")
-					+ ". If both are operations of their own, the key does not identify the operation: add to it what "
-					+ "distinguishes them. If only a detail differs, such as the time of sending, declare the "
-					+ "'fingerprint' of @Idempotent, or set 'onOtherContent' to IGNORE");
+					+ ". If both are operations of their own, add to the key what distinguishes them. If only a detail "
+					+ "differs, such as the time of sending, declare the 'fingerprint' of @Idempotent, or set its "
+					+ "'onOtherContent' to IGNORE (" + warning.count + " such duplicates since the start)");
 		}
 	}
 

@@ -73,6 +73,12 @@ class ListenerStartTests {
 					TransactionalFutures    | is configured for transactional mode, but it is asynchronous | Use leased mode, or let the method return its result itself.
 					Mixed                   | some methods of its listener class are asynchronous and others are not. | Let all of them return a CompletableFuture or a Mono, or none.
 					MixedSiblings           | some methods of its listener class are asynchronous and others are not. | Let all of them return
+					Quoted                  | uses no variable, so all records would have the same key | Remove the quotes: #payload.id.
+					Constant                | uses no variable, so all records would have the same key | Begin with a variable: #payload.id.
+					WithoutHash             | uses no variable, so all records would have the same key | Begin with a variable: #payload.paymentId.
+					OfValue                 | begins with '#{', as an expression of @Value does. | Write the expression alone: #payload.id.
+					RejectsUndeclared       | declares no fingerprint, so it is not known which content must not differ. | Set 'fingerprint' to the content
+					IgnoresDeclared         | declares a fingerprint, which would not be compared. | Remove one of them.
 					WithoutKey              | has a version but no key. | Set 'key' to the identity of the entity
 					Fraction                | which is not a whole number of 64 bits | Use a property that grows with each change
 					Local                   | which is not a whole number of 64 bits | Use a property that grows with each change

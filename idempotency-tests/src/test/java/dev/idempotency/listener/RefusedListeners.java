@@ -32,6 +32,7 @@ import dev.idempotency.Idempotent;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.Mode;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.OtherContentPolicy;
 
 /**
  * Listeners that do not start, one for each reason.
@@ -226,6 +227,56 @@ final class RefusedListeners {
 	static class BlockedExceptions {
 
 		@Listen(declineFor = OperationInProgressException.class)
+		void listen(String value) {
+		}
+
+	}
+
+	static class Quoted {
+
+		@Listen(key = "'#payload.id'")
+		void listen(String value) {
+		}
+
+	}
+
+	static class Constant {
+
+		@Listen(key = "42")
+		void listen(String value) {
+		}
+
+	}
+
+	static class WithoutHash {
+
+		@Listen(key = "payload.paymentId")
+		void listen(String value) {
+		}
+
+	}
+
+	static class OfValue {
+
+		@Listen(key = "#{#payload.id}")
+		void listen(String value) {
+		}
+
+	}
+
+	static class RejectsUndeclared {
+
+		@Idempotent(onOtherContent = OtherContentPolicy.REJECT)
+		@KafkaListener(topics = "topic", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class IgnoresDeclared {
+
+		@Idempotent(fingerprint = "#payload", onOtherContent = OtherContentPolicy.IGNORE)
+		@KafkaListener(topics = "topic", groupId = "group")
 		void listen(String value) {
 		}
 

@@ -257,7 +257,7 @@ class ResolvedKeysTests {
 			throw new AssertionError();
 		}
 
-		@Idempotent(scope = "versions", key = "'entity'", version = "#record.value()")
+		@Idempotent(scope = "versions", key = "#headers['entity'] ?: 'entity'", version = "#record.value()")
 		@KafkaListener(id = "versions", topics = "${topic}", groupId = "${topic}-v")
 		void versions(ConsumerRecord<String, String> record) {
 			throw new AssertionError();

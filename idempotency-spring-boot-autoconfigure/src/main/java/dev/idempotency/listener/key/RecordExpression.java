@@ -42,6 +42,12 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 
 	static RecordExpression parse(String text, String attribute, String listener, ListenerParameters parameters) {
 		try {
+			if (text.startsWith("#{")) {
+				throw new IdempotencyConfigurationException(
+						"The " + attribute + " expression '" + text + "' of @Idempotent on " + listener
+								+ " begins with '#{', as an expression of @Value does.",
+						"Write the expression alone: " + text.replaceAll("^#\\{\\s*|\\s*}$", "") + ".");
+			}
 			SpelExpression expression = PARSER.parseRaw(text);
 			Set<String> variables = nodes(expression.getAST()).filter(VariableReference.class::isInstance)
 				.map((variable) -> variable.toStringAST().substring(1))
@@ -55,6 +61,9 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 					"The key expression '" + text + "' of @Idempotent on " + listener + " has a sum inside another "
 							+ "operation, where a part that is null would become the text 'null' of the key.",
 					"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
+			if (attribute.equals("key") && variables.isEmpty()) {
+				throw withoutVariable(expression, listener);
+			}
 			if (unknown.isEmpty()) {
 				return new RecordExpression(expression, variables, parts);
 			}
@@ -69,6 +78,16 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 					+ "' of @Idempotent on " + listener + " cannot be parsed: " + ex.getMessage() + ".",
 					"Correct the expression.");
 		}
+	}
+
+	private static IdempotencyConfigurationException withoutVariable(SpelExpression expression, String listener) {
+		String text = expression.getExpressionString();
+		String quoted = text.replaceAll("^'(.*)'$", "$1");
+		String corrected = quoted.startsWith("#") ? "Remove the quotes: " + quoted : "Begin with a variable: #"
+				+ (quoted.matches("(payload|record|headers)\\b.*") ? quoted : "payload.id");
+		return new IdempotencyConfigurationException("The key expression '" + text + "' of @Idempotent on " + listener
+				+ " uses no variable, so all records would have the same key, and only the first one would be processed.",
+				corrected + ".");
 	}
 
 	private static Stream<SpelNode> nodes(SpelNode node) {
