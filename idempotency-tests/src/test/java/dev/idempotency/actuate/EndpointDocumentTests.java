@@ -2,6 +2,7 @@ package dev.idempotency.actuate;
 
 import java.io.IOException;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -22,9 +23,14 @@ import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.reconcile.ReconciliationReport.State;
+import dev.idempotency.store.Fingerprint;
 import dev.idempotency.store.OffsetMark;
+import dev.idempotency.template.IdempotencyTemplate;
+import dev.idempotency.template.IdempotentOperation;
+import dev.idempotency.template.ResultCodec;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
@@ -75,8 +81,8 @@ class EndpointDocumentTests {
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
 			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all",
-					"/offsets", "/offsets/lower", "outbox", "outbox/dead-letters", "outbox/retry", "outbox/discard",
-					"reconciliation", "reconciliation/findings");
+					"/offsets", "/offsets/lower", "/other-content", "outbox", "outbox/dead-letters", "outbox/retry",
+					"outbox/discard", "reconciliation", "reconciliation/findings");
 	}
 
 	private static void prepare(EndpointApp app) {
@@ -92,13 +98,23 @@ class EndpointDocumentTests {
 		app.stuck(IdempotencyKey.of("ledger", "payment/3"));
 		app.claimed(IdempotencyKey.of("ledger", "payment/4"));
 		app.completed(IdempotencyKey.of("mail", "order/1"));
-		app.completed(IdempotencyKey.of("mail", "order/2"));
+		send(app, "order/2", 7, "reserve");
+		send(app, "order/2", 8, "confirm");
 		app.mark(new OffsetMark("stock/movements", "movements", new UUID(1, 2), 0, 1999));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000004"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000005"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000001"));
 		app.deadLetter(UUID.fromString("0199e7a1-5f00-7000-8000-000000000002"));
 		app.send(UUID.fromString("0199e7a1-5f00-7000-8000-000000000003"));
+	}
+
+	private static void send(EndpointApp app, String key, int offset, String content) {
+		app.context()
+			.getBean(IdempotencyTemplate.class)
+			.execute(new IdempotentOperation(IdempotencyKey.of("mail", key), "Mail.send",
+					"listener Mail.send, topic orders, partition 0, offset " + offset, Mode.TRANSACTIONAL,
+					Fingerprint.ofReported(1, content.getBytes(StandardCharsets.UTF_8)), Duration.ofSeconds(30),
+					Duration.ofDays(7), null, null), ResultCodec.none(), () -> null);
 	}
 
 	private static String run(EndpointApp app, MatchResult block) {
