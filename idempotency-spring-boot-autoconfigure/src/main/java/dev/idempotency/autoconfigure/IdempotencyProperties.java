@@ -107,7 +107,7 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 	 * @param onMissing Treatment of records without a usable key. By default "offset" for
 	 * listeners that support it, else "record-coordinates".
 	 * @param onOtherContent Treatment of duplicates with other content, for listeners
-	 * without a fingerprint. Either "report" or "ignore".
+	 * without a fingerprint. Not "reject", which needs a fingerprint.
 	 */
 	public record Key(List<String> headers, @Nullable MissingKeyPolicy onMissing,
 			@DefaultValue("report") OtherContentPolicy onOtherContent) {
