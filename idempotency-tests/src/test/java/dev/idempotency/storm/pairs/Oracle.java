@@ -266,7 +266,14 @@ final class Oracle {
 					&& this.evidence.calls(message).stream().allMatch(Call::fails) && !this.model.dead(message))
 			.count();
 		// A rebalance redelivers records whose offsets are not committed yet.
-		long more = this.evidence.count(Outcome.DUPLICATE) - duplicates;
+		long other = this.evidence.count(Outcome.OTHER_CONTENT);
+		check(this.combination.unreadable() || other > 0
+				|| this.traffic.all()
+					.stream()
+					.noneMatch((message) -> this.combination.keyed() && message.kind() == Kind.REUSED
+							&& !this.model.rejected(message)),
+				"other content", outcomes);
+		long more = this.evidence.count(Outcome.DUPLICATE) + other - duplicates;
 		check(this.combination.unreadable() || more == 0
 				|| (more > 0 && (!exact() || this.combination.is(Factor.CONSUMERS, "two"))), "duplicates", outcomes,
 				duplicates);
