@@ -23,6 +23,7 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
+import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -54,6 +55,11 @@ import dev.idempotency.template.StoreCircuit;
 @EnableConfigurationProperties(IdempotencyProperties.class)
 @Import(NamedStores.class)
 public final class IdempotencyAutoConfiguration {
+
+	@Bean
+	UnknownProperties idempotencyUnknownProperties(Environment environment) {
+		return new UnknownProperties(environment);
+	}
 
 	// The migrations of the application run first. Flyway refuses to run them in a schema
 	// that already contains a table of this library.

@@ -3,6 +3,7 @@ package dev.idempotency.autoconfigure;
 import java.sql.SQLException;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.core.Ordered;
@@ -12,6 +13,7 @@ import org.springframework.core.env.Environment;
 import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.outbox.Outbox;
 
 /**
  * Reports a configuration that cannot work, or a database that is unavailable at
@@ -27,12 +29,22 @@ record IdempotencyFailureAnalyzer(Environment environment) implements FailureAna
 	private static final String NOT_CONFIGURED = "org.springframework.boot.jdbc.autoconfigure.DataSourceProperties"
 			+ "$DataSourceBeanCreationException";
 
+	private static final String OUTBOX = "idempotency.outbox.enabled";
+
 	@Override
 	public @Nullable FailureAnalysis analyze(Throwable failure) {
 		IdempotencyConfigurationException mistake = ExceptionCauses.find(IdempotencyConfigurationException.class,
 				failure);
 		if (mistake != null) {
 			return new FailureAnalysis(mistake.getMessage(), mistake.action(), mistake);
+		}
+		NoSuchBeanDefinitionException missing = ExceptionCauses.find(NoSuchBeanDefinitionException.class, failure);
+		if (missing != null && missing.getBeanType() == Outbox.class
+				&& !this.environment.getProperty(OUTBOX, Boolean.class, false)) {
+			return new FailureAnalysis("A bean needs an Outbox, but the outbox is off.",
+					"Set '" + OUTBOX + "' to true. The outbox needs a JDBC store. To start without it, inject "
+							+ "ObjectProvider<Outbox> instead.",
+					missing);
 		}
 		Throwable outage = ExceptionCauses.find(failure,
 				(cause) -> cause instanceof IdempotencyStoreUnavailableException

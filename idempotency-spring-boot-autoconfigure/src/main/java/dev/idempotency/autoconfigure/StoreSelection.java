@@ -18,14 +18,14 @@ record StoreSelection(List<IdempotencyStoreFactory> factories) {
 
 	// For an application that selects a type without its libraries or its connection.
 	private static final List<Requirement> REQUIREMENTS = List.of(
-			new Requirement(StoreType.DYNAMODB, "there is no DynamoDbClient bean",
-					"Add 'software.amazon.awssdk:dynamodb' and declare a DynamoDbClient bean, or add the DynamoDB "
-							+ "starter of Spring Cloud AWS"),
 			new Requirement(StoreType.JDBC, "there is no DataSource bean, or Spring JDBC is missing",
 					"Add 'spring-boot-starter-jdbc' and a JDBC driver, and configure a DataSource"),
 			new Requirement(StoreType.REDIS, "there is no RedisConnectionFactory bean of Lettuce",
 					"Add 'spring-boot-starter-data-redis' and set 'spring.data.redis.*', or declare a "
-							+ "LettuceConnectionFactory bean"));
+							+ "LettuceConnectionFactory bean"),
+			new Requirement(StoreType.DYNAMODB, "there is no DynamoDbClient bean",
+					"Add 'software.amazon.awssdk:dynamodb' and declare a DynamoDbClient bean, or add the DynamoDB "
+							+ "starter of Spring Cloud AWS"));
 
 	IdempotencyStoreFactory select(@Nullable String type, String property) {
 		List<IdempotencyStoreFactory> candidates = this.factories.stream()

@@ -162,7 +162,11 @@ final class Transactions {
 		this.store.requireCommittable();
 		if (transaction.isNewTransaction() && transaction.isRollbackOnly()) {
 			throw new UnexpectedRollbackException(
-					"Transaction rolled back because it has been marked as rollback-only");
+					"The handler has returned, but an exception has marked its transaction "
+							+ "for rollback, because it left a @Transactional method that the handler calls, so nothing can be "
+							+ "committed. Do not catch it in the handler. If the operation is to end, catch it inside of that "
+							+ "method or name it in 'noRollbackFor', or throw OperationDeclinedException. If a part is to be "
+							+ "undone alone, give that method the propagation NESTED");
 		}
 		if (transaction.isNewTransaction() && TransactionSynchronizationManager.isSynchronizationActive()) {
 			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {

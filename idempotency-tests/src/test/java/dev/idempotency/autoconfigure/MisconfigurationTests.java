@@ -24,6 +24,7 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.outbox.Outbox;
 import dev.idempotency.template.IdempotencyTemplate;
 import dev.idempotency.testsupport.Contexts;
 import dev.idempotency.testsupport.Logs;
@@ -41,6 +42,28 @@ class MisconfigurationTests {
 	private static final String KAFKA_TRANSACTION = "spring.kafka.producer.transaction-id-prefix=tx";
 
 	private final ApplicationContextRunner runner = Contexts.all();
+
+	@Test
+	void propertyThatDoesNotExistIsNamedWithTheNearestOne() {
+		try (Logs logs = Logs.ofThisThread()) {
+			this.runner
+				.withPropertyValues("idempotency.store.on-unavailible=process", "idempotency.key.headers[0]=id",
+						"idempotency.stores.other.type=in-memory", "idempotency.outbox.threads=1",
+						"idempotency.reconciliation.limit=1", "idempotency.mdc.enabled=false")
+				.run((context) -> assertThat(logs.messages("WARN"))
+					.filteredOn((message) -> message.contains("property"))
+					.containsExactly(
+							"The property 'idempotency.store.on-unavailible' has no effect, because the library "
+									+ "has no such property. The nearest one is 'idempotency.store.on-unavailable'"));
+		}
+	}
+
+	@Test
+	void missingOutboxIsExplainedByItsProperty() {
+		FailureAnalysis analysis = Contexts.failure(this.runner.withUserConfiguration(Sending.class));
+		assertThat(analysis.getDescription()).isEqualTo("A bean needs an Outbox, but the outbox is off.");
+		assertThat(analysis.getAction()).startsWith("Set 'idempotency.outbox.enabled' to true.");
+	}
 
 	@Test
 	void twoDataSourcesAreRefused() {
@@ -293,6 +316,16 @@ class MisconfigurationTests {
 		@Bean
 		DataSource dataSource() {
 			return new RenamedDataSource(MisconfigurationTests.dataSource(), "Unknown");
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	static class Sending {
+
+		@Bean
+		Object sender(Outbox outbox) {
+			return outbox;
 		}
 
 	}

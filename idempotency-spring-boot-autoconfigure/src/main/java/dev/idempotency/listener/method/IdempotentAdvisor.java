@@ -162,9 +162,9 @@ public final class IdempotentAdvisor extends StaticMethodMatcherPointcutAdvisor 
 		if (this.checkedForWarning.add(method) && isListenerMethod(method, type)) {
 			logger.warn("@Idempotent on " + ListenerSettings.where(method, method.getDeclaringClass())
 					+ " is ignored: a thread of the consumer group '" + group
-					+ "' called the method, but the container "
-					+ "of that consumer is not registered as a listener, so the method runs for each delivery. Put "
-					+ "@KafkaListener on the method, or call it within IdempotencyTemplate.execute");
+					+ "' called the method, but not as a registered listener, so the method runs for each delivery. If a "
+					+ "listener calls it, put @Idempotent on the method of the listener. If a container of the application "
+					+ "calls it, put @KafkaListener on it, or call it within IdempotencyTemplate.execute");
 		}
 	}
 

@@ -7,6 +7,8 @@ import org.apache.commons.logging.LogFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextRefreshedEvent;
+import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.util.ClassUtils;
 
@@ -44,8 +46,14 @@ final class ListenerStartupCheck extends StartupCheck implements ApplicationList
 		boolean checksFunctions = this.context.getBeanProvider(FunctionProtection.class).getIfAvailable() != null;
 		for (Method method : this.advisor.markedMethods()) {
 			if (!listeners.isProtected(method) && !(checksFunctions && FunctionProtection.isFunction(method))) {
+				boolean listener = AnnotatedElementUtils.hasAnnotation(method, KafkaListener.class);
 				logger.warn("@Idempotent has no effect on " + ListenerSettings.where(method, method.getDeclaringClass())
-						+ " unless a Kafka listener is registered for it later. Put it on a @KafkaListener method");
+						+ (listener
+								? " because no container is registered for its @KafkaListener. Add @EnableKafka, or the "
+										+ "starter of Spring Boot for Kafka, which does the same"
+								: " unless a Kafka listener is registered for it later. Put it on a @KafkaListener method. "
+										+ "If Kafka does not call the code, as for a REST method, a job or a listener of "
+										+ "another broker, use IdempotencyTemplate"));
 			}
 		}
 	}
