@@ -51,9 +51,9 @@ import dev.idempotency.store.IdempotencyRecords.Selection;
 import dev.idempotency.store.OffsetMarks.StoredMark;
 import dev.idempotency.template.IdempotencyAdmin;
 import dev.idempotency.template.IdempotencyAdmin.BulkEviction;
-import dev.idempotency.template.IdempotencyAdmin.OtherContent;
 import dev.idempotency.template.IdempotencyAdmin.StoredOutcome;
 import dev.idempotency.template.IdempotencyAdmin.UnrecordedCompletion;
+import dev.idempotency.template.OtherContent;
 import dev.idempotency.template.StoredOutcomeTransformer;
 
 /**

@@ -1,7 +1,6 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -374,23 +373,6 @@ public final class IdempotencyAdmin {
 	 * @since 0.1.0
 	 */
 	public record UnrecordedCompletion(String listener, IdempotencyKey key, Duration age) {
-
-	}
-
-	/**
-	 * A duplicate with other content than the operation for which its key stands.
-	 *
-	 * @param listener the name of the listener, from a bounded set
-	 * @param key the key
-	 * @param record the source of the duplicate, for a listener with topic, partition and
-	 * offset
-	 * @param first the source of the operation that has completed, {@code null} if this
-	 * process does not know it any more
-	 * @param time the time of the duplicate
-	 * @since 0.1.0
-	 */
-	public record OtherContent(String listener, IdempotencyKey key, String record, @Nullable String first,
-			Instant time) {
 
 	}
 
