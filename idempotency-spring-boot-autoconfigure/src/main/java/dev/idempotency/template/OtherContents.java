@@ -13,10 +13,7 @@ import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyKey;<<<<<<<HEAD
-import dev.idempotency.template.IdempotencyAdmin.OtherContent;=======
-import dev.idempotency.store.Claim;
-import dev.idempotency.store.ClaimRequest;>>>>>>>c01a6fad(A duplicate with other content has a type of its own)
+import dev.idempotency.IdempotencyKey;
 
 /**
  * The duplicates whose content differs from that of the operation for which their key
