@@ -114,7 +114,7 @@ class DeclinedOperationTests {
 		assertThat(dead.deliveries(topic)).containsExactly(0L, 1L, 2L);
 		assertThat(DeadLetters.read(topic)).isEmpty();
 		assertThat(dead.outcomes("DeclinedOperationTests.Listeners." + name)).containsExactly(Outcome.DECLINED,
-				Outcome.DUPLICATE, Outcome.PROCESSED);
+				Outcome.OTHER_CONTENT, Outcome.PROCESSED);
 	}
 
 	@Test
