@@ -1,10 +1,8 @@
 package dev.idempotency;
 
-import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Predicate;
-import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
@@ -40,11 +38,14 @@ public final class ExceptionCauses {
 	 * @return the exception, {@code null} if there is none
 	 */
 	public static @Nullable Throwable find(@Nullable Throwable error, Predicate<Throwable> condition) {
-		return Stream.<@Nullable Throwable>iterate(error, Objects::nonNull, (cause) -> cause.getCause())
-			.limit(MAX_DEPTH)
-			.filter(condition)
-			.findFirst()
-			.orElse(null);
+		Throwable cause = error;
+		for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++) {
+			if (condition.test(cause)) {
+				return cause;
+			}
+			cause = cause.getCause();
+		}
+		return null;
 	}
 
 	/**

@@ -46,7 +46,8 @@ record DynamoDbRecords(DynamoDbCalls calls, RecordUpdates updates,
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(this.calls.get(key, this.calls.deadline())).map(RecordItem::result);
+		return Optional.ofNullable(this.calls.get(key, this.calls.deadline()))
+			.flatMap((item) -> Optional.ofNullable(item.result()));
 	}
 
 	@Override

@@ -7,14 +7,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.function.BiConsumer;
-import java.util.stream.Stream;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
@@ -227,9 +225,13 @@ final class CanonicalForm {
 		}
 
 		private static boolean hasState(Class<?> type) {
-			return Stream.<@Nullable Class<?>>iterate(type, Objects::nonNull, (level) -> level.getSuperclass())
-				.flatMap((level) -> Arrays.stream(level.getDeclaredFields()))
-				.anyMatch((field) -> !Modifier.isStatic(field.getModifiers()));
+			for (Class<?> level = type; level != null; level = level.getSuperclass()) {
+				if (Arrays.stream(level.getDeclaredFields())
+					.anyMatch((field) -> !Modifier.isStatic(field.getModifiers()))) {
+					return true;
+				}
+			}
+			return false;
 		}
 
 	}

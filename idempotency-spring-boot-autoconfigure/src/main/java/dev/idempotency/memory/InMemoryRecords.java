@@ -62,7 +62,9 @@ record InMemoryRecords(Map<IdempotencyKey, StoredRecord> entries, InstantSource 
 
 	@Override
 	public Optional<byte[]> result(IdempotencyKey key) {
-		return Optional.ofNullable(this.entries.get(key)).map(StoredRecord::result).map(byte[]::clone);
+		return Optional.ofNullable(this.entries.get(key))
+			.flatMap((stored) -> Optional.ofNullable(stored.result()))
+			.map(byte[]::clone);
 	}
 
 	@Override

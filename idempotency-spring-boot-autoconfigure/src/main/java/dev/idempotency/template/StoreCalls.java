@@ -281,7 +281,7 @@ final class StoreCalls {
 
 	// Settle a claim. An interrupt, which may have ended the handler, does not end
 	// the call.
-	<T> T settle(StoreCall call, Object subject, Supplier<T> action) {
+	<T> T settle(StoreCall call, Object subject, Supplier<@Nullable T> action) {
 		boolean interrupted = Thread.interrupted();
 		try {
 			return call(call, subject, action);

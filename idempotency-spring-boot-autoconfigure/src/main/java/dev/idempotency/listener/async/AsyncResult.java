@@ -42,7 +42,7 @@ public record AsyncResult(boolean mono, boolean suspending) {
 
 	@SuppressWarnings("unchecked")
 	public CompletionStage<Object> stage(Object returned) {
-		return this.mono ? ((Mono<Object>) returned).toFuture() : (CompletionStage<Object>) returned;
+		return (CompletionStage<Object>) (this.mono ? ((Mono<?>) returned).toFuture() : returned);
 	}
 
 	public Object convert(CompletableFuture<Object> future) {

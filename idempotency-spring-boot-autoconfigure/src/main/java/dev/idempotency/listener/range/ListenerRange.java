@@ -10,6 +10,7 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -197,14 +198,10 @@ record ListenerRange(ListenerTopics source, Consumer<?, ?> consumer, KeyProbe pr
 	}
 
 	// The value of a partition without an offset is null.
-	private static <T> Map<TopicPartition, Long> known(Map<TopicPartition, @Nullable T> found,
-			ToLongFunction<T> offset) {
+	private static <T> Map<TopicPartition, Long> known(Map<TopicPartition, T> found, ToLongFunction<T> offset) {
 		Map<TopicPartition, Long> known = new HashMap<>();
-		found.forEach((partition, value) -> {
-			if (value != null) {
-				known.put(partition, offset.applyAsLong(value));
-			}
-		});
+		found.forEach((partition, value) -> Optional.ofNullable(value)
+			.ifPresent((stored) -> known.put(partition, offset.applyAsLong(stored))));
 		return known;
 	}
 
