@@ -30,7 +30,7 @@ class ApiTests {
 
 	private static final Path RECORDED = Path.of("src/test/resources/api.txt");
 
-	private static final int MAX_TYPES = 73;
+	private static final int MAX_TYPES = 75;
 
 	private static final JavaClasses CLASSES = new ClassFileImporter().withImportOption(ApiTests::isMain)
 		.importPackages(Internal.class.getPackageName());

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.annotation.RegisterReflectionForBinding;
@@ -30,9 +31,11 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyResultUnreadableException;
 import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.ListenerCensus.Listener;
 import dev.idempotency.MissingKeyPolicy;
 import dev.idempotency.actuate.IdempotencyEndpoint.Changed;
 import dev.idempotency.actuate.IdempotencyEndpoint.Evicted;
+import dev.idempotency.actuate.IdempotencyEndpoint.ListenerList;
 import dev.idempotency.actuate.IdempotencyEndpoint.MarkList;
 import dev.idempotency.actuate.IdempotencyEndpoint.MarkLowered;
 import dev.idempotency.actuate.IdempotencyEndpoint.OtherContentList;
@@ -63,6 +66,7 @@ import dev.idempotency.template.StoredOutcomeTransformer;
  *
  * @param admins the administrations of the stores by their names; the first store is
  * shown if an operation does not name one
+ * @param listeners supplies the listeners of the application
  * @param showValues when to show error messages and stored results
  * @param roles the roles that may see them when authorized, empty for every authenticated
  * user
@@ -70,8 +74,10 @@ import dev.idempotency.template.StoredOutcomeTransformer;
  */
 @WebEndpoint(id = IdempotencyEndpoint.ID, defaultAccess = Access.READ_ONLY)
 @RegisterReflectionForBinding({ OverviewDescriptor.class, RecordList.class, RecordDescriptor.class, Changed.class,
-		Evicted.class, MarkList.class, OtherContentList.class, MarkLowered.class, WebResponses.Problem.class })
-public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show showValues, Set<String> roles) {
+		Evicted.class, MarkList.class, ListenerList.class, OtherContentList.class, MarkLowered.class,
+		WebResponses.Problem.class })
+public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Supplier<List<Listener>> listeners,
+		Show showValues, Set<String> roles) {
 
 	static final String ID = "idempotency";
 
@@ -97,8 +103,8 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 	/**
 	 * Show one record, a list of records, or the marks of listeners whose records are
 	 * recognized {@linkplain MissingKeyPolicy#OFFSET by their offsets}.
-	 * @param view {@code record}, {@code stuck}, {@code failed}, {@code offsets} or
-	 * {@code other-content}
+	 * @param view {@code listeners}, {@code record}, {@code stuck}, {@code failed},
+	 * {@code offsets} or {@code other-content}
 	 * @param scope the scope of the record
 	 * @param key the key of the record
 	 * @param limit the largest number of records of a list, 1 to 1000, 100 by default;
@@ -117,7 +123,7 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 			WebResponses.assertUnused(view, List.of("limit", "after"), limit, after);
 		}
 		else {
-			boolean other = view.equals("other-content");
+			boolean other = view.equals("other-content") || view.equals("listeners");
 			WebResponses.assertUnused(view, List.of("scope", "key", "after", "limit"), scope, key,
 					(other || view.equals("offsets")) ? after : null, other ? limit : null);
 		}
@@ -126,6 +132,7 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 			case "stuck" -> stuck(admin, WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after, values);
 			case "failed" -> RecordList.of(records(admin).failed(WebResponses.limit(limit, LIMIT, 1, MAX_LIMIT), after),
 					null, values);
+			case "listeners" -> new ListenerList(this.listeners.get());
 			case "other-content" -> OtherContentList.of(admin.otherContents());
 			case "offsets" -> marks(admin, WebResponses.limit(limit, MAX_LIMIT, 1, MAX_MARKS));
 			default -> null;
@@ -342,6 +349,16 @@ public record IdempotencyEndpoint(Map<String, IdempotencyAdmin> admins, Show sho
 						completion.listener(), completion.age()))
 				.toList();
 		}
+
+	}
+
+	/**
+	 * Description of the listeners of this instance.
+	 *
+	 * @param listeners the listeners, of which those without protection come with the
+	 * reason that they declare
+	 */
+	public record ListenerList(List<Listener> listeners) implements OperationResponseBody {
 
 	}
 

@@ -20,6 +20,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
+import dev.idempotency.ListenerCensus;
 import dev.idempotency.actuate.IdempotencyEndpoint;
 import dev.idempotency.actuate.IdempotencyStoreHealthIndicator;
 import dev.idempotency.actuate.OutboxEndpoint;
@@ -55,9 +56,11 @@ public final class IdempotencyActuatorAutoConfiguration {
 		@ConditionalOnAvailableEndpoint(exposure = EndpointExposure.WEB)
 		@ConditionalOnBean(IdempotencyTemplate.class)
 		@ConditionalOnMissingBean
-		IdempotencyEndpoint idempotencyEndpoint(StoreRegistry stores, EndpointProperties properties) {
-			return new IdempotencyEndpoint(stores.byName(IdempotencyTemplate::admin), properties.showValues(),
-					properties.roles());
+		IdempotencyEndpoint idempotencyEndpoint(StoreRegistry stores, ObjectProvider<ListenerCensus> listeners,
+				EndpointProperties properties) {
+			return new IdempotencyEndpoint(stores.byName(IdempotencyTemplate::admin),
+					() -> listeners.stream().flatMap((census) -> census.listeners().stream()).toList(),
+					properties.showValues(), properties.roles());
 		}
 
 		@Bean

@@ -40,15 +40,16 @@ import dev.idempotency.outbox.OutboxStore;
  * @param dynamodb Settings of the DynamoDB store.
  * @param circuitBreaker Settings of the circuit breaker around the store.
  * @param cache Settings of the local cache of completed keys.
+ * @param require What each Kafka listener must declare.
  * @param cleanup Settings of the job that deletes expired records.
  * @param outbox Settings of the transactional outbox.
  * @since 0.1.0
  */
 @Internal
 @ConfigurationProperties("idempotency")
-public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("auto") Mode mode,
-		@DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention, @DefaultValue Version version,
-		@DefaultValue("true") boolean claimAhead, @DefaultValue Store store,
+public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @DefaultValue("none") Requirement require,
+		@DefaultValue("auto") Mode mode, @DefaultValue("30s") Duration lease, @DefaultValue("7d") Duration retention,
+		@DefaultValue Version version, @DefaultValue("true") boolean claimAhead, @DefaultValue Store store,
 		@DefaultValue Map<String, NamedStore> stores, @DefaultValue Key key, @DefaultValue Result result,
 		@DefaultValue Jdbc jdbc, @DefaultValue Redis redis, @DefaultValue DynamoDb dynamodb,
 		@DefaultValue CircuitBreaker circuitBreaker, @DefaultValue Cache cache, @DefaultValue Cleanup cleanup,
@@ -351,6 +352,24 @@ public record IdempotencyProperties(@DefaultValue("true") boolean enabled, @Defa
 		 * The schema is neither migrated nor validated.
 		 */
 		NONE
+
+	}
+
+	/**
+	 * What each Kafka listener must declare.
+	 */
+	public enum Requirement {
+
+		/**
+		 * Nothing: a listener without an annotation is not protected.
+		 */
+		NONE,
+
+		/**
+		 * That it is {@code @Idempotent}, or {@code @NotIdempotent} for a reason.
+		 * Otherwise the application does not start.
+		 */
+		DECLARED
 
 	}
 

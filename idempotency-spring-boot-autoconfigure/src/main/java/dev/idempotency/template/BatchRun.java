@@ -279,7 +279,7 @@ final class BatchRun {
 				IdempotentResult<Object> value = item.result();
 				boolean done = ended == Outcome.PROCESSED || (ended == Outcome.LOST && items.size() > 1);
 				// The log names the operations that another owner has taken over.
-				report(item, (done && value != null) ? outcome(value) : ended, share);
+				report(item, (done && value != null) ? outcome(item, value) : ended, share);
 			}
 		};
 	}
@@ -304,7 +304,7 @@ final class BatchRun {
 	// Report the outcome of an asynchronous operation.
 	void ended(@Nullable IdempotentResult<Object> result, @Nullable Throwable error) {
 		Outcome failed = (error instanceof OperationLostException) ? Outcome.LOST : handlerOutcome(error);
-		Outcome outcome = (result != null) ? outcome(result) : failed;
+		Outcome outcome = (result != null) ? outcome(this.plan.first(), result) : failed;
 		report(this.plan.first(), this.unprotected ? Outcome.UNPROTECTED : outcome, share());
 	}
 
@@ -332,7 +332,7 @@ final class BatchRun {
 	private @Nullable Outcome outcome(Item item) {
 		IdempotentResult<Object> value = item.result();
 		if (value != null) {
-			return (value.duplicate() && item.hasOtherContent()) ? Outcome.OTHER_CONTENT : outcome(value);
+			return outcome(item, value);
 		}
 		Throwable failure = this.plan.failure();
 		Throwable blocked = item.blockedBy();
@@ -349,12 +349,12 @@ final class BatchRun {
 		return (error == this.rolledBack) ? Outcome.FAILED : Outcomes.of(error);
 	}
 
-	private Outcome outcome(IdempotentResult<Object> value) {
+	private Outcome outcome(Item item, IdempotentResult<Object> value) {
 		if (value.stale()) {
 			return Outcome.STALE;
 		}
 		if (value.duplicate()) {
-			return Outcome.DUPLICATE;
+			return item.hasOtherContent() ? Outcome.OTHER_CONTENT : Outcome.DUPLICATE;
 		}
 		return this.unprotected ? Outcome.UNPROTECTED
 				: (value.result() instanceof Declined) ? Outcome.DECLINED : Outcome.PROCESSED;

@@ -24,6 +24,7 @@ import tools.jackson.databind.json.JsonMapper;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.NotIdempotent;
 import dev.idempotency.reconcile.Reconciliation;
 import dev.idempotency.reconcile.ReconciliationReport.State;
 import dev.idempotency.store.Fingerprint;
@@ -81,8 +82,8 @@ class EndpointDocumentTests {
 			.collect(Collectors.joining("\n"));
 		assertThat(URL.matcher(commands).results().map((url) -> url.group(1).replaceAll("\\?.*", "")).distinct())
 			.containsExactlyInAnyOrder("", "/record", "/stuck", "/failed", "/release", "/evict", "/evict-all",
-					"/offsets", "/offsets/lower", "/other-content", "outbox", "outbox/dead-letters", "outbox/retry",
-					"outbox/discard", "reconciliation", "reconciliation/findings");
+					"/offsets", "/offsets/lower", "/listeners", "/other-content", "outbox", "outbox/dead-letters",
+					"outbox/retry", "outbox/discard", "reconciliation", "reconciliation/findings");
 	}
 
 	private static void prepare(EndpointApp app) {
@@ -181,6 +182,11 @@ class EndpointDocumentTests {
 		@Idempotent(scope = "ledger")
 		@KafkaListener(id = "ledger", idIsGroup = false, topics = TOPIC, groupId = GROUP)
 		void charge(String payment) {
+		}
+
+		@NotIdempotent("each record replaces the price")
+		@KafkaListener(id = "prices", idIsGroup = false, topics = "prices", groupId = GROUP)
+		void price(String price) {
 		}
 
 	}

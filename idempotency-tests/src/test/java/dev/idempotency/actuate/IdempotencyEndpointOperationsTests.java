@@ -1,6 +1,7 @@
 package dev.idempotency.actuate;
 
 import java.security.Principal;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
@@ -62,7 +63,7 @@ class IdempotencyEndpointOperationsTests {
 	private IdempotencyEndpoint endpoint(IdempotencyStore store, Show show, String... roles) {
 		this.template = new IdempotencyTemplate(store, new Settings(null, false, Observers.none()));
 		IdempotencyAdmin admin = this.template.admin();
-		return new IdempotencyEndpoint(Map.of(admin.name(), admin), show, Set.of(roles));
+		return new IdempotencyEndpoint(Map.of(admin.name(), admin), List::of, show, Set.of(roles));
 	}
 
 	private static WebEndpointResponse<?> view(IdempotencyEndpoint endpoint, String view) {

@@ -3,6 +3,7 @@ package dev.idempotency.listener;
 import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 
 import org.junit.jupiter.api.AfterAll;
@@ -52,7 +53,8 @@ class OtherContentTests {
 
 	@BeforeAll
 	void start() {
-		List<String> names = List.of("transactional", "leased", "batch", "leasedBatch", "ignoring", "declared");
+		List<String> names = List.of("transactional", "leased", "batch", "leasedBatch", "async", "ignoring",
+				"declared");
 		for (String name : names) {
 			Servers.addTopics(1, topic(name), topic(name) + "-dead");
 			SENT.forEach((value) -> Kafka.send(topic(name), null, value));
@@ -80,14 +82,14 @@ class OtherContentTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "transactional", "leased", "batch", "leasedBatch", "declared" })
+	@ValueSource(strings = { "transactional", "leased", "batch", "leasedBatch", "async", "declared" })
 	void duplicateWithOtherContentIsCountedAsSuch(String name) {
 		assertThat(this.outcomes.outcomes(listener(name))).containsExactly(Outcome.PROCESSED, Outcome.OTHER_CONTENT,
 				Outcome.DUPLICATE, Outcome.PROCESSED);
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "transactional", "leased", "batch", "leasedBatch", "declared" })
+	@ValueSource(strings = { "transactional", "leased", "batch", "leasedBatch", "async", "declared" })
 	void warningNamesBothRecordsAndWhatToDo(String name) {
 		assertThat(this.warnings).filteredOn((message) -> message.contains(listener(name) + " has"))
 			.singleElement()
@@ -111,7 +113,7 @@ class OtherContentTests {
 			});
 		assertThat(this.context.getBean(IdempotencyTemplate.class).admin().otherContents())
 			.extracting(OtherContent::listener)
-			.hasSize(5);
+			.hasSize(6);
 	}
 
 	@Test
@@ -123,7 +125,7 @@ class OtherContentTests {
 
 	@Test
 	void handlerRunsForTheFirstContentOnly() {
-		assertThat(TestApp.target(this.context, Listeners.class).handled).hasSize(12)
+		assertThat(TestApp.target(this.context, Listeners.class).handled).hasSize(14)
 			.noneMatch((value) -> value.endsWith("confirm"));
 	}
 
@@ -153,6 +155,12 @@ class OtherContentTests {
 		@KafkaListener(topics = "${prefix}-leasedBatch", groupId = "${prefix}", batch = "true")
 		void leasedBatch(List<String> values) {
 			this.handled.addAll(values);
+		}
+
+		@Idempotent(key = KEY)
+		@KafkaListener(topics = "${prefix}-async", groupId = "${prefix}")
+		CompletableFuture<Void> async(String value) {
+			return CompletableFuture.runAsync(() -> this.handled.add(value));
 		}
 
 		@Idempotent(key = KEY, mode = Mode.LEASED, onOtherContent = OtherContentPolicy.IGNORE)

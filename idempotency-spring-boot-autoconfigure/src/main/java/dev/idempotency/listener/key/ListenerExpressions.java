@@ -76,6 +76,14 @@ public record ListenerExpressions(ListenerParameters parameters, @Nullable Recor
 		return this.key != null;
 	}
 
+	public @Nullable String keyText() {
+		return (this.key != null) ? this.key.toString() : null;
+	}
+
+	public @Nullable String fingerprintText() {
+		return (this.fingerprint != null) ? this.fingerprint.toString() : null;
+	}
+
 	public boolean hasFingerprint() {
 		return this.fingerprint != null;
 	}

@@ -30,6 +30,7 @@ import org.springframework.kafka.support.TopicPartitionOffset;
 import org.springframework.util.StringUtils;
 
 import dev.idempotency.Idempotent;
+import dev.idempotency.ListenerCensus;
 import dev.idempotency.Mode;
 import dev.idempotency.listener.delivery.ListenerSettings;
 import dev.idempotency.listener.delivery.ManualAcknowledgments;
@@ -57,12 +58,13 @@ import dev.idempotency.reconcile.Reconciliation;
  * @param topicIds finds the ids of topics
  * @param reconciliation compares topics with the store
  * @param members checks the members of consumer groups
+ * @param census all listeners of the application
  * @since 0.1.0
  */
 @Lazy
 public record ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 		TopicRetentions retentions, ListenerScopes scopes, ManualAcknowledgments acknowledgments, TopicIds topicIds,
-		Reconciliation reconciliation, GroupMembers members) {
+		Reconciliation reconciliation, GroupMembers members, ListenerCensus census) {
 
 	private void protect(MessageListenerContainer container, MethodKafkaListenerEndpoint<?, ?> endpoint,
 			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
@@ -102,6 +104,7 @@ public record ContainerProtection(ListenerSettingsFactory settings, ContainerIns
 			}
 			else {
 				this.scopes.log(container, listenerSettings);
+				this.census.add(ListenerDeclarations.protectedListener(container, listenerSettings));
 			}
 			if (main == container) {
 				this.scopes.ofEndpoint(endpoint.getId()).put(method, scope);
@@ -147,6 +150,7 @@ public record ContainerProtection(ListenerSettingsFactory settings, ContainerIns
 		ListenerSettings listenerSettings = this.settings.create(function.annotation(), shape, function.result(),
 				new OffsetChoice(container, scope, true, identities, true));
 		this.scopes.log(container, listenerSettings);
+		this.census.add(ListenerDeclarations.protectedListener(container, listenerSettings));
 		this.scopes.check(List.of(new ListenerScopes.Reader(scope, container, () -> container)));
 		register(container, shape, listenerSettings, null);
 		this.installations.install(container, new ProtectedListeners(function.targetClass(),
@@ -184,7 +188,7 @@ public record ContainerProtection(ListenerSettingsFactory settings, ContainerIns
 		}
 	}
 
-	private static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
+	static List<Method> methods(MethodKafkaListenerEndpoint<?, ?> endpoint) {
 		return (endpoint instanceof MultiMethodKafkaListenerEndpoint<?, ?> multi) ? multi.getMethods()
 				: List.of(endpoint.getMethod());
 	}
@@ -194,16 +198,21 @@ public record ContainerProtection(ListenerSettingsFactory settings, ContainerIns
 	 *
 	 * @param delegate the factory
 	 * @param protection supplies the protection
+	 * @param declarations checks that each listener declares whether it is protected
 	 * @param registry the registry of the endpoints
 	 */
 	record ProtectingFactory(KafkaListenerContainerFactory<?> delegate, Supplier<ContainerProtection> protection,
+			ListenerDeclarations declarations,
 			KafkaListenerEndpointRegistry registry) implements KafkaListenerContainerFactory<MessageListenerContainer> {
 
 		@Override
 		public MessageListenerContainer createListenerContainer(KafkaListenerEndpoint endpoint) {
 			MessageListenerContainer container = this.delegate.createListenerContainer(endpoint);
-			if (endpoint instanceof MethodKafkaListenerEndpoint<?, ?> methodEndpoint && isIdempotent(methodEndpoint)) {
-				this.protection.get().protect(container, methodEndpoint, this.delegate, this.registry);
+			if (endpoint instanceof MethodKafkaListenerEndpoint<?, ?> methodEndpoint) {
+				this.declarations.check(container, methodEndpoint);
+				if (isIdempotent(methodEndpoint)) {
+					this.protection.get().protect(container, methodEndpoint, this.delegate, this.registry);
+				}
 			}
 			return container;
 		}

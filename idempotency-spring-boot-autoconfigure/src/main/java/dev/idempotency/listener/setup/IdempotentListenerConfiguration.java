@@ -9,6 +9,7 @@ import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotationMetadata;
 
+import dev.idempotency.ListenerCensus;
 import dev.idempotency.listener.delivery.ManualAcknowledgments;
 import dev.idempotency.listener.error.BlockedRecordHandling;
 import dev.idempotency.listener.method.IdempotentAdvisor;
@@ -27,8 +28,14 @@ import dev.idempotency.reconcile.Reconciliation;
 @Import({ IdempotentListenerConfiguration.AutoProxyRegistrar.class, IdempotentAdvisor.class, RollbackOnlyAdvisor.class,
 		ListenerRegistryPostProcessor.class, FinalClassCheck.class, BlockedRecordHandling.class,
 		ContainerInstallations.class, TopicRetentions.class, TopicIds.class, GroupMembers.class, ListenerScopes.class,
-		ManualAcknowledgments.class, ContainerProtection.class, ListenerStartupCheck.class })
+		ManualAcknowledgments.class, ContainerProtection.class, ListenerDeclarations.class,
+		ListenerStartupCheck.class })
 public final class IdempotentListenerConfiguration {
+
+	@Bean
+	ListenerCensus idempotencyListenerCensus() {
+		return new ListenerCensus();
+	}
 
 	@Bean
 	Reconciliation idempotencyReconciliation() {

@@ -31,8 +31,12 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 
 	private final transient ObjectProvider<ContainerProtection> protection;
 
-	ListenerRegistryPostProcessor(ObjectProvider<ContainerProtection> protection) {
+	private final transient ObjectProvider<ListenerDeclarations> declarations;
+
+	ListenerRegistryPostProcessor(ObjectProvider<ContainerProtection> protection,
+			ObjectProvider<ListenerDeclarations> declarations) {
 		this.protection = protection;
+		this.declarations = declarations;
 		NameMatchMethodPointcut pointcut = new NameMatchMethodPointcut();
 		pointcut.setMappedName("registerListenerContainer");
 		this.advisor = new DefaultPointcutAdvisor(pointcut, this);
@@ -60,7 +64,8 @@ final class ListenerRegistryPostProcessor extends AbstractAdvisingBeanPostProces
 		KafkaListenerEndpointRegistry registry = (KafkaListenerEndpointRegistry) invocation.getThis();
 		@Nullable Object[] arguments = invocation.getArguments();
 		if (registry != null && arguments[1] instanceof KafkaListenerContainerFactory<?> factory) {
-			arguments[1] = new ProtectingFactory(factory, this.protection::getObject, registry);
+			arguments[1] = new ProtectingFactory(factory, this.protection::getObject, this.declarations.getObject(),
+					registry);
 		}
 		return invocation.proceed();
 	}

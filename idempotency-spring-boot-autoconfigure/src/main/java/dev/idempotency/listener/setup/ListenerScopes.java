@@ -173,7 +173,7 @@ final class ListenerScopes extends BackgroundCheck {
 		}
 	}
 
-	private static String topics(ContainerProperties container) {
+	static String topics(ContainerProperties container) {
 		return (container.getTopicPattern() != null) ? "topics matching '" + container.getTopicPattern() + "'"
 				: "topics " + new LinkedHashSet<>(ListenerScope.topics(container));
 	}

@@ -2,9 +2,11 @@ package dev.idempotency.listener.setup;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.core.env.StandardEnvironment;
 import org.springframework.kafka.config.KafkaListenerContainerFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 
+import dev.idempotency.ListenerCensus;
 import dev.idempotency.testsupport.HandedOn;
 
 /**
@@ -19,7 +21,8 @@ class ContainerProtectionTests {
 		HandedOn.check(KafkaListenerContainerFactory.class,
 				(application) -> new ContainerProtection.ProtectingFactory(application, () -> {
 					throw new IllegalStateException("The endpoint is not idempotent");
-				}, new KafkaListenerEndpointRegistry()));
+				}, new ListenerDeclarations(new ListenerCensus(), new StandardEnvironment()),
+						new KafkaListenerEndpointRegistry()));
 	}
 
 }

@@ -1,0 +1,29 @@
+package dev.idempotency;
+
+import java.lang.annotation.Documented;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/**
+ * States that a {@code @KafkaListener} method needs no protection, and why. It changes
+ * nothing. With {@code idempotency.require=declared}, the application starts only if each
+ * listener is {@link Idempotent} or has this annotation. On a class, it applies to all
+ * its listener methods.
+ *
+ * @since 0.1.0
+ */
+@Target({ ElementType.METHOD, ElementType.TYPE })
+@Retention(RetentionPolicy.RUNTIME)
+@Documented
+public @interface NotIdempotent {
+
+	/**
+	 * The reason, such as "writes a state that is replaced by each record". It is shown
+	 * at the endpoint.
+	 * @return the reason, not blank
+	 */
+	String value();
+
+}
