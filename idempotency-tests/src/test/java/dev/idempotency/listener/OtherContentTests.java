@@ -84,8 +84,10 @@ class OtherContentTests {
 	@ParameterizedTest
 	@ValueSource(strings = { "transactional", "leased", "batch", "leasedBatch", "async", "declared" })
 	void duplicateWithOtherContentIsCountedAsSuch(String name) {
-		assertThat(this.outcomes.outcomes(listener(name))).containsExactly(Outcome.PROCESSED, Outcome.OTHER_CONTENT,
-				Outcome.DUPLICATE, Outcome.PROCESSED);
+		// The next record of an asynchronous listener is delivered while the first one
+		// runs.
+		assertThat(this.outcomes.outcomes(listener(name))).filteredOn((outcome) -> outcome != Outcome.IN_PROGRESS)
+			.containsExactlyInAnyOrder(Outcome.PROCESSED, Outcome.OTHER_CONTENT, Outcome.DUPLICATE, Outcome.PROCESSED);
 	}
 
 	@ParameterizedTest

@@ -7,6 +7,7 @@ import org.springframework.aop.support.AopUtils;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.env.Environment;
 import org.springframework.kafka.config.MethodKafkaListenerEndpoint;
+import org.springframework.kafka.listener.AbstractMessageListenerContainer;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.StringUtils;
 
@@ -56,10 +57,19 @@ record ListenerDeclarations(ListenerCensus census, Environment environment) {
 							+ "' is 'declared'.",
 					"Put @Idempotent on it, or @NotIdempotent with the reason why its records may take effect twice.");
 			if (idempotent == null) {
-				this.census.add(new Listener(name, ListenerScopes.topics(container.getContainerProperties()),
-						container.getGroupId(), null, (declared != null) ? declared.value() : null));
+				this.census.add(unprotected(name, container, endpoint, declared));
 			}
 		}
+	}
+
+	// Containers of other kinds have no properties, such as those of share consumers.
+	private static Listener unprotected(String name, MessageListenerContainer container,
+			MethodKafkaListenerEndpoint<?, ?> endpoint, @Nullable NotIdempotent declared) {
+		boolean known = container instanceof AbstractMessageListenerContainer<?, ?>;
+		return new Listener(name,
+				known ? ListenerScopes.topics(container.getContainerProperties()) : "topics " + endpoint.getTopics(),
+				known ? container.getGroupId() : endpoint.getGroupId(), null,
+				(declared != null) ? declared.value() : null);
 	}
 
 	private static @Nullable NotIdempotent declared(Method method, Class<?> type) {
