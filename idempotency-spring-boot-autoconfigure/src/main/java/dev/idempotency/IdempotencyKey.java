@@ -24,7 +24,7 @@ public final class IdempotencyKey {
 	public static final int MAX_LENGTH = 512;
 
 	// A new digest for each key would allocate more than the rest of a delivery.
-	private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(IdempotencyKey::sha256);
+	private static final ThreadLocal<MessageDigest> SHA_256 = ThreadLocal.withInitial(IdempotencyKey::createSha256);
 
 	private static final VarHandle LONG = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
 
@@ -92,9 +92,7 @@ public final class IdempotencyKey {
 	private static UUID hash(String scope, String value) {
 		byte[] scopeBytes = scope.getBytes(StandardCharsets.UTF_8);
 		byte[] valueBytes = value.getBytes(StandardCharsets.UTF_8);
-		MessageDigest digest = SHA_256.get();
-		// An Error may have ended the previous calculation of this thread.
-		digest.reset();
+		MessageDigest digest = sha256();
 		digest.update((byte) (scopeBytes.length >>> 8));
 		digest.update((byte) scopeBytes.length);
 		digest.update(scopeBytes);
@@ -103,11 +101,19 @@ public final class IdempotencyKey {
 	}
 
 	/**
-	 * Create a SHA-256 digest.
+	 * Return the SHA-256 digest of this thread, for one calculation that calls no other
+	 * code.
 	 * @return the digest
 	 */
 	@Internal
 	public static MessageDigest sha256() {
+		MessageDigest digest = SHA_256.get();
+		// An Error may have ended the previous calculation of this thread.
+		digest.reset();
+		return digest;
+	}
+
+	private static MessageDigest createSha256() {
 		try {
 			return MessageDigest.getInstance("SHA-256");
 		}
