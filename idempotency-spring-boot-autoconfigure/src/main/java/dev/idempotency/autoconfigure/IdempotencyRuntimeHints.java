@@ -15,7 +15,9 @@ final class IdempotencyRuntimeHints implements RuntimeHintsRegistrar {
 
 	@Override
 	public void registerHints(RuntimeHints hints, @Nullable ClassLoader classLoader) {
-		hints.resources().registerPattern("dev/idempotency/jdbc/*/*.sql");
+		hints.resources()
+			.registerPattern("dev/idempotency/jdbc/*/*.sql")
+			.registerPattern("dev/idempotency/jdbc/*/*.yaml");
 		hints.reflection()
 			.registerTypeIfPresent(classLoader, "org.springframework.orm.jpa.JpaTransactionManager",
 					(type) -> type.withMethod("getDataSource", List.of(), ExecutableMode.INVOKE))

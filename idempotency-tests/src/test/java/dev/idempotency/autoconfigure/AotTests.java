@@ -53,9 +53,10 @@ class AotTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "postgresql", "h2" })
-	void hintsContainTheMigrations(String database) {
-		String script = "dev/idempotency/jdbc/" + database + "/V1__idempotency_record.sql";
+	@ValueSource(strings = { "postgresql/V1__idempotency_record.sql", "h2/V1__idempotency_record.sql",
+			"liquibase/records.yaml" })
+	void hintsContainTheMigrations(String name) {
+		String script = "dev/idempotency/jdbc/" + name;
 		assertThat(getClass().getClassLoader().getResource(script)).isNotNull();
 		assertThat(RuntimeHintsPredicates.resource().forResource(script)).accepts(this.hints);
 	}
