@@ -153,7 +153,7 @@ public final class IdempotencyMetrics implements OperationObserver, StoreObserve
 	}
 
 	@Override
-	public void intervened(Intervention intervention, boolean done) {
+	public void intervened(Intervention intervention, boolean done, String description) {
 		count(1, "idempotency.endpoint.writes", "Interventions of operators", "operation", value(intervention),
 				"outcome", done ? "done" : "refused");
 	}

@@ -113,7 +113,7 @@ public final class OutboxAdmin {
 		}
 		finally {
 			boolean done = changed > 0;
-			this.observers.operation((observer) -> observer.intervened(intervention, done));
+			this.observers.operation((observer) -> observer.intervened(intervention, done, description));
 		}
 	}
 

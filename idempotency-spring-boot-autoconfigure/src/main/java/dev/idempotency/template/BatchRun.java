@@ -31,6 +31,9 @@ final class BatchRun {
 
 	private static final Log logger = LogFactory.getLog(BatchRun.class);
 
+	// The name is part of the documentation.
+	private static final Log outcomes = LogFactory.getLog("dev.idempotency.outcomes");
+
 	private static final List<Integer> FIRST = List.of(0);
 
 	private final BatchPlan plan;
@@ -317,10 +320,24 @@ final class BatchRun {
 			this.engine.otherContents().completed(operation);
 		}
 		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
-				duration, this.attempt);
+				duration, this.attempt, operation.origin());
+		log(operation, outcome);
 		this.engine.observers().operation((observer) -> observer.handled(handled));
 		if (isSingle()) {
 			OperationContexts.call(this.context, (open) -> open.ended(handled));
+		}
+	}
+
+	private void log(IdempotentOperation operation, Outcome outcome) {
+		boolean processed = outcome == Outcome.PROCESSED;
+		if (processed ? outcomes.isTraceEnabled() : outcomes.isDebugEnabled()) {
+			String message = outcome + ": " + operation + ((this.attempt > 1) ? ", attempt " + this.attempt : "");
+			if (processed) {
+				outcomes.trace(message);
+			}
+			else {
+				outcomes.debug(message);
+			}
 		}
 	}
 

@@ -168,12 +168,12 @@ public final class IdempotencyAdmin {
 			throw ex;
 		}
 		finally {
-			intervened(intervention, done);
+			intervened(intervention, done, what);
 		}
 	}
 
-	private void intervened(Intervention intervention, boolean done) {
-		this.engine.observers().operation((observer) -> observer.intervened(intervention, done));
+	private void intervened(Intervention intervention, boolean done, String description) {
+		this.engine.observers().operation((observer) -> observer.intervened(intervention, done, description));
 	}
 
 	private static String plain(String text) {
@@ -303,7 +303,7 @@ public final class IdempotencyAdmin {
 			throw ex;
 		}
 		finally {
-			intervened(Intervention.EVICT, done.get() > 0);
+			intervened(Intervention.EVICT, done.get() > 0, what);
 		}
 	}
 

@@ -68,8 +68,10 @@ public interface OperationObserver {
 	 * Called when an administrator has requested a change by hand.
 	 * @param intervention the kind of change
 	 * @param done whether at least one record or message was changed
+	 * @param description the changed records or messages and the user who has requested
+	 * it, as in the log
 	 */
-	default void intervened(Intervention intervention, boolean done) {
+	default void intervened(Intervention intervention, boolean done, String description) {
 	}
 
 	/**
@@ -110,12 +112,14 @@ public interface OperationObserver {
 	 * @param duration the duration, including the handler
 	 * @param attempt the number of starts of the operation, including this one; 0 if the
 	 * handler did not run under a claim, and for a record of a batch
+	 * @param origin the source of the operation, such as a record, whose text contains no
+	 * payload; {@code null} if there is no key
 	 */
 	record HandledOperation(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome,
-			Duration duration, int attempt) {
+			Duration duration, int attempt, @Nullable Object origin) {
 
 		/**
-		 * Create an execution without an attempt.
+		 * Create an execution without an attempt and an origin.
 		 * @param listener the name of the listener, from a bounded set
 		 * @param mode the mode of protection
 		 * @param key the key, {@code null} if the record has none
@@ -124,7 +128,7 @@ public interface OperationObserver {
 		 */
 		public HandledOperation(String listener, Mode mode, @Nullable IdempotencyKey key, Outcome outcome,
 				Duration duration) {
-			this(listener, mode, key, outcome, duration, 0);
+			this(listener, mode, key, outcome, duration, 0, null);
 		}
 
 	}

@@ -46,7 +46,7 @@ class ObservationTagsTests {
 	}
 
 	private static HandledOperation execution(IdempotencyKey key, int attempt) {
-		return new HandledOperation("payments", Mode.LEASED, key, Outcome.IN_PROGRESS, Duration.ZERO, attempt);
+		return new HandledOperation("payments", Mode.LEASED, key, Outcome.IN_PROGRESS, Duration.ZERO, attempt, null);
 	}
 
 	@Test

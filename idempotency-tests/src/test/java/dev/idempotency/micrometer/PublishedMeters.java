@@ -77,8 +77,8 @@ record PublishedMeters(Map<String, List<Sample>> samples) {
 		}
 		listener.resultNotStored("payments", IdempotencyKey.of("scope", "key"));
 		for (Intervention intervention : Intervention.values()) {
-			listener.intervened(intervention, true);
-			listener.intervened(intervention, false);
+			listener.intervened(intervention, true, "");
+			listener.intervened(intervention, false, "");
 		}
 		listener.cleanedUp("idempotency_record", 1);
 		listener.cleanupEnded("idempotency_record", Duration.ofMillis(5), Duration.ofMinutes(1));

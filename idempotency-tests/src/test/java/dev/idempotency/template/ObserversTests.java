@@ -61,7 +61,7 @@ class ObserversTests {
 
 	@Test
 	void everyObserverIsNotifiedOfAnIntervention() {
-		this.observers.operation((observer) -> observer.intervened(Intervention.EVICT, true));
+		this.observers.operation((observer) -> observer.intervened(Intervention.EVICT, true, ""));
 		assertThat(this.first.interventions()).containsExactly("EVICT done");
 		assertThat(this.last.interventions()).containsExactly("EVICT done");
 	}
@@ -89,7 +89,7 @@ class ObserversTests {
 		}
 
 		@Override
-		public void intervened(Intervention intervention, boolean done) {
+		public void intervened(Intervention intervention, boolean done, String description) {
 			throw new IllegalStateException("observer");
 		}
 

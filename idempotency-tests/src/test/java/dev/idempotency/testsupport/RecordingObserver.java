@@ -46,7 +46,7 @@ public final class RecordingObserver implements OperationObserver, StoreObserver
 	}
 
 	@Override
-	public void intervened(Intervention intervention, boolean done) {
+	public void intervened(Intervention intervention, boolean done, String description) {
 		this.interventions.add(intervention + (done ? " done" : " refused"));
 	}
 
