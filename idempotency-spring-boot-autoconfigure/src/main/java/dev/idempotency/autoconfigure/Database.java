@@ -60,8 +60,9 @@ final class Database {
 		IdempotencyConfigurationException.check(
 				ClassUtils.isPresent("org.flywaydb.core.Flyway", beanFactory.getBeanClassLoader()),
 				"'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.",
-				"Add 'flyway-core' and its module for your database, or create the table by hand and set "
-						+ "'idempotency.jdbc.schema' to 'validate'.");
+				"Add 'flyway-core' and its module for your database, or create the tables with the change logs for "
+						+ "Liquibase in 'dev/idempotency/jdbc/liquibase' or by hand, and set 'idempotency.jdbc.schema' "
+						+ "to 'validate'.");
 		if (!ClassUtils.isPresent(FLYWAY_DATA_SOURCE, beanFactory.getBeanClassLoader())) {
 			return dataSource;
 		}

@@ -113,7 +113,7 @@ class IdempotencyJdbcAutoConfigurationTests {
 		FailureAnalysis analysis = Contexts.failure(withoutFlyway());
 		assertThat(analysis.getDescription())
 			.isEqualTo("'idempotency.jdbc.schema' is 'migrate', but Flyway is not on the class path.");
-		assertThat(analysis.getAction()).contains("Add 'flyway-core'");
+		assertThat(analysis.getAction()).contains("Add 'flyway-core'", "'dev/idempotency/jdbc/liquibase'");
 	}
 
 	private ApplicationContextRunner withoutFlyway() {
