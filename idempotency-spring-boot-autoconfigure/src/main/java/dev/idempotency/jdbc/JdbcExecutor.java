@@ -47,8 +47,11 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 	private static final String NO_TRANSACTION = "The current transaction does not bind a connection of the store's "
 			+ "DataSource. Name its transaction manager with 'idempotency.jdbc.transaction-manager' or use leased mode";
 
-	private static final String ABORTED = "A statement of the handler failed and the handler continued, but its "
-			+ "transaction can only be rolled back. Do not catch the error, or use a savepoint";
+	private static final String ABORTED = "A statement of the handler failed and the handler continued, but the "
+			+ "database can only roll back its transaction, so nothing can be committed. Do not catch the error. If "
+			+ "the statement inserts the id of a message, remove it, because @Idempotent recognizes duplicates, or "
+			+ "let it ignore a row that exists. If a part is to be undone alone, give its "
+			+ "method the propagation NESTED";
 
 	private static final String ENDED = "The database has rolled the transaction back, because a statement of the "
 			+ "idempotency store failed in it. Do not catch the OperationInProgressException of a claim in a "
