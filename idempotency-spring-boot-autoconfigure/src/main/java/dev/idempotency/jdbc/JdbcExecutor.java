@@ -51,7 +51,7 @@ record JdbcExecutor(DataSource dataSource, Dialect dialect, @Nullable String iso
 			+ "database can only roll back its transaction, so nothing can be committed. Do not catch the error. If "
 			+ "the statement inserts the id of a message, remove it, because @Idempotent recognizes duplicates, or "
 			+ "let it ignore a row that exists. If a part is to be undone alone, give its "
-			+ "method the propagation NESTED";
+			+ "method the propagation NESTED, which JPA does not support";
 
 	private static final String ENDED = "The database has rolled the transaction back, because a statement of the "
 			+ "idempotency store failed in it. Do not catch the OperationInProgressException of a claim in a "

@@ -166,7 +166,7 @@ final class Transactions {
 							+ "for rollback, because it left a @Transactional method that the handler calls, so nothing can be "
 							+ "committed. Do not catch it in the handler. If the operation is to end, catch it inside of that "
 							+ "method or name it in 'noRollbackFor', or throw OperationDeclinedException. If a part is to be "
-							+ "undone alone, give that method the propagation NESTED");
+							+ "undone alone, give that method the propagation NESTED, which JPA does not support");
 		}
 		if (transaction.isNewTransaction() && TransactionSynchronizationManager.isSynchronizationActive()) {
 			TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
