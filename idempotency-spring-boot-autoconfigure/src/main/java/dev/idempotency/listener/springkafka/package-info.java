@@ -1,3 +1,10 @@
+/*
+ * Copyright 2026 the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License"); see the file LICENSE.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
 /**
  * The only package that accesses members which Spring Kafka and Spring Integration hide,
  * or which only newer versions of them have. Each class is one repair. It says which
