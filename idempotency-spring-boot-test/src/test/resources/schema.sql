@@ -1,1 +1,2 @@
-CREATE TABLE IF NOT EXISTS charge (payment VARCHAR(100), account VARCHAR(100), amount NUMERIC)
+CREATE TABLE IF NOT EXISTS account (id text PRIMARY KEY, balance integer NOT NULL);
+INSERT INTO account (id, balance) VALUES ('alice', 100) ON CONFLICT DO NOTHING;

@@ -44,15 +44,16 @@ import dev.idempotency.test.ListenerProgress.SentRecord;
  * </pre>
  *
  * The records are sent with the {@link KafkaTemplate} of the application, so its
- * serializers and interceptors apply. A copy has the headers that the first record was
- * sent with. Except for {@link Records#send()}, each method returns when the deliveries
- * have ended in each running listener of the topic: each of its consumer groups has
- * committed an offset behind the records, and none of them is in a retry topic. A
- * delivery has ended when it was processed, was a duplicate, or failed and was given up.
- * A blocked record has not ended. If the template is transactional, the markers of its
- * transactions hide whether retry topics are empty, so the method does not wait for them.
- * Listeners are the containers of {@code @KafkaListener} methods; those of Spring Cloud
- * Stream are not known.
+ * serializers and interceptors apply. If the application only receives, its producer can
+ * send only text: a payload of another type is then sent as JSON. A copy has the headers
+ * that the first record was sent with. Except for {@link Records#send()}, each method
+ * returns when the deliveries have ended in each running listener of the topic: each of
+ * its consumer groups has committed an offset behind the records, and none of them is in
+ * a retry topic. A delivery has ended when it was processed, was a duplicate, or failed
+ * and was given up. A blocked record has not ended. If the template is transactional, the
+ * markers of its transactions hide whether retry topics are empty, so the method does not
+ * wait for them. Listeners are the containers of {@code @KafkaListener} methods; those of
+ * Spring Cloud Stream are not known.
  * <p>
  * {@link Records#afterRestart()} and {@link Records#redelivered()} stop listeners, so
  * tests that share a context must not run concurrently with them.
@@ -71,6 +72,8 @@ public final class DuplicateDeliveries implements DisposableBean {
 
 	private final ListenerProgress progress;
 
+	private final ListenerPayloads payloads;
+
 	private final String header;
 
 	private final @Nullable KafkaTemplate<?, ?> template;
@@ -80,14 +83,17 @@ public final class DuplicateDeliveries implements DisposableBean {
 	// Records whose end has not been waited for.
 	private final Queue<SentRecord> pending;
 
-	DuplicateDeliveries(ObjectProvider<KafkaTemplate<?, ?>> templates, ListenerProgress progress, String header) {
-		this(templates, progress, header, null, TIMEOUT, new ConcurrentLinkedQueue<>());
+	DuplicateDeliveries(ObjectProvider<KafkaTemplate<?, ?>> templates, ListenerProgress progress,
+			ListenerPayloads payloads, String header) {
+		this(templates, progress, payloads, header, null, TIMEOUT, new ConcurrentLinkedQueue<>());
 	}
 
-	private DuplicateDeliveries(ObjectProvider<KafkaTemplate<?, ?>> templates, ListenerProgress progress, String header,
-			@Nullable KafkaTemplate<?, ?> template, Duration timeout, Queue<SentRecord> pending) {
+	private DuplicateDeliveries(ObjectProvider<KafkaTemplate<?, ?>> templates, ListenerProgress progress,
+			ListenerPayloads payloads, String header, @Nullable KafkaTemplate<?, ?> template, Duration timeout,
+			Queue<SentRecord> pending) {
 		this.templates = templates;
 		this.progress = progress;
+		this.payloads = payloads;
 		this.header = header;
 		this.template = template;
 		this.timeout = timeout;
@@ -100,8 +106,8 @@ public final class DuplicateDeliveries implements DisposableBean {
 	 * @return the tool
 	 */
 	public DuplicateDeliveries within(Duration timeout) {
-		return new DuplicateDeliveries(this.templates, this.progress, this.header, this.template, timeout,
-				this.pending);
+		return new DuplicateDeliveries(this.templates, this.progress, this.payloads, this.header, this.template,
+				timeout, this.pending);
 	}
 
 	/**
@@ -111,8 +117,8 @@ public final class DuplicateDeliveries implements DisposableBean {
 	 * @return the tool
 	 */
 	public DuplicateDeliveries with(KafkaTemplate<?, ?> template) {
-		return new DuplicateDeliveries(this.templates, this.progress, this.header, template, this.timeout,
-				this.pending);
+		return new DuplicateDeliveries(this.templates, this.progress, this.payloads, this.header, template,
+				this.timeout, this.pending);
 	}
 
 	/**
@@ -174,6 +180,10 @@ public final class DuplicateDeliveries implements DisposableBean {
 		Assert.state(kafka != null, "The context has no KafkaTemplate bean, or several. Declare one, mark one as "
 				+ "@Primary, or name it with 'duplicates.with(template)'");
 		return (KafkaTemplate<Object, Object>) kafka;
+	}
+
+	private ProducerRecord<Object, Object> sendable(ProducerRecord<Object, Object> record) {
+		return this.payloads.sendable(record, template().getProducerFactory());
 	}
 
 	private CompletableFuture<SendResult<Object, Object>> sendSoon(ProducerRecord<Object, Object> record) {
@@ -251,7 +261,7 @@ public final class DuplicateDeliveries implements DisposableBean {
 			List<CompletableFuture<SendResult<Object, Object>>> sending = new ArrayList<>();
 			for (ProducerRecord<Object, Object> record : this.records) {
 				int partitions = partitions(record.topic());
-				ProducerRecord<Object, Object> next = record;
+				ProducerRecord<Object, Object> next = sendable(record);
 				for (int copy = 0; copy < copies; copy++) {
 					next = copy(next, copy % partitions);
 					sending.add(sendSoon(next));
@@ -354,7 +364,7 @@ public final class DuplicateDeliveries implements DisposableBean {
 				List<ProducerRecord<Object, Object>> copies) {
 			List<SentRecord> sent = new ArrayList<>();
 			for (ProducerRecord<Object, Object> record : toSend) {
-				ProducerRecord<Object, Object> first = copy(record, record.partition());
+				ProducerRecord<Object, Object> first = sendable(copy(record, record.partition()));
 				sent.add(sent(sendSoon(first)));
 				copies.add(copy(first, first.partition()));
 			}
@@ -362,6 +372,7 @@ public final class DuplicateDeliveries implements DisposableBean {
 		}
 
 		private void awaitAssigned(String topic) {
+			DuplicateDeliveries.this.progress.requireBroker();
 			template().partitionsFor(topic);
 			DuplicateDeliveries.this.progress.awaitAssigned(topic, DuplicateDeliveries.this.timeout);
 		}

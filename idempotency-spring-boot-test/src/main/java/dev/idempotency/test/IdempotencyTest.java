@@ -34,10 +34,12 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * {@code @KafkaListener} or {@code @Idempotent}. Import what they call, for example with
  * {@code @Import(Ledger.class)}, or add it with {@link #includeFilters()}.</li>
  * </ul>
- * An embedded broker starts with the context if neither
- * {@code spring.kafka.bootstrap-servers} nor a {@code KafkaConnectionDetails} bean names
- * another one. It needs {@code spring-kafka-test}. The store is the one that the
- * application configures: nothing replaces the data source.
+ * An embedded broker starts with the context and takes the place of the one that the
+ * configuration files of the application name. It needs {@code spring-kafka-test}. The
+ * test names another broker with {@code @EmbeddedKafka}, with a
+ * {@code KafkaConnectionDetails} bean, or with the property
+ * {@code spring.kafka.bootstrap-servers}. The store is the one that the application
+ * configures: nothing replaces the data source.
  * <p>
  * The slice sets these properties unless the application or the test sets them: it reads
  * topics from their beginning, fetches records after 100 ms at most, starts three threads

@@ -19,6 +19,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Role;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
+import org.springframework.kafka.core.ConsumerFactory;
 import org.springframework.kafka.core.KafkaAdmin;
 import org.springframework.kafka.core.KafkaTemplate;
 
@@ -74,10 +75,12 @@ public final class IdempotencyToolsAutoConfiguration {
 		@Bean
 		@ConditionalOnBean(KafkaAdmin.class)
 		DuplicateDeliveries idempotencyTestDuplicateDeliveries(ObjectProvider<KafkaTemplate<?, ?>> templates,
-				ObjectProvider<KafkaListenerEndpointRegistry> registries, KafkaAdmin admin, RecordedDeliveries recorded,
+				ObjectProvider<KafkaListenerEndpointRegistry> registries, KafkaAdmin admin,
+				ObjectProvider<ConsumerFactory<?, ?>> consumers, RecordedDeliveries recorded,
 				IdempotencyProperties properties) {
 			String header = properties.key().headers().stream().findFirst().orElse(IdempotencyKeys.HEADER);
-			return new DuplicateDeliveries(templates, new ListenerProgress(registries, admin, recorded), header);
+			ListenerProgress progress = new ListenerProgress(registries, admin, recorded);
+			return new DuplicateDeliveries(templates, progress, new ListenerPayloads(consumers, progress), header);
 		}
 
 	}

@@ -26,6 +26,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.ListOffsetsResult.ListOffsetsResultInfo;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
@@ -56,6 +58,8 @@ final class ListenerProgress implements DisposableBean {
 
 	private static final int ADMIN_SECONDS = 30;
 
+	private static final int BROKER_MILLIS = 5_000;
+
 	private static final Duration REBALANCE = Duration.ofSeconds(5);
 
 	private final ObjectProvider<KafkaListenerEndpointRegistry> registries;
@@ -68,6 +72,8 @@ final class ListenerProgress implements DisposableBean {
 	private final Map<String, List<MessageListenerContainer>> receivers = new ConcurrentHashMap<>();
 
 	private @Nullable Admin admin;
+
+	private volatile boolean answered;
 
 	ListenerProgress(ObjectProvider<KafkaListenerEndpointRegistry> registries, KafkaAdmin kafka,
 			RecordedDeliveries recorded) {
@@ -93,6 +99,30 @@ final class ListenerProgress implements DisposableBean {
 					+ "' has no consumer group, so the end of a delivery cannot be seen. Set its 'groupId'");
 		}
 		return listeners;
+	}
+
+	/**
+	 * Fail soon if no broker is available. A producer and an administration client would
+	 * wait for a minute.
+	 */
+	void requireBroker() {
+		if (this.answered) {
+			return;
+		}
+		try {
+			admin().describeCluster(new DescribeClusterOptions().timeoutMs(BROKER_MILLIS)).nodes().get();
+			this.answered = true;
+		}
+		catch (InterruptedException ex) {
+			Thread.currentThread().interrupt();
+			throw new IllegalStateException("Interrupted while a broker was looked for", ex);
+		}
+		catch (ExecutionException ex) {
+			throw new IllegalStateException("No broker is available at "
+					+ this.kafka.getConfigurationProperties().get(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG)
+					+ ". Add 'spring-boot-starter-kafka-test' to the dependencies and use @IdempotencyTest, which then "
+					+ "starts an embedded broker, or annotate the test with @EmbeddedKafka, or start that broker", ex);
+		}
 	}
 
 	/**

@@ -8,6 +8,7 @@
 package dev.idempotency.test;
 
 import java.util.List;
+import java.util.Map;
 
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -15,10 +16,19 @@ import org.springframework.boot.kafka.autoconfigure.KafkaAutoConfiguration;
 import org.springframework.boot.kafka.autoconfigure.KafkaConnectionDetails;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.kafka.core.KafkaAdmin;
 import org.springframework.kafka.test.EmbeddedKafkaBroker;
+import org.springframework.mock.env.MockEnvironment;
+
+import dev.idempotency.test.EmbeddedKafkaAutoConfiguration.OnMissingServers;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.mockito.BDDMockito.given;
+import static org.mockito.Mockito.mock;
 
 /**
  * Tests for {@link EmbeddedKafkaAutoConfiguration}. The tests of the slice start the
@@ -36,6 +46,27 @@ class EmbeddedKafkaAutoConfigurationTests {
 			assertThat(context.getBean(KafkaConnectionDetails.class).getBootstrapServers())
 				.containsExactly("kafka:9092");
 		});
+	}
+
+	// A broker would start, so only the condition is asked.
+	@Test
+	void brokersOfAConfigurationFileAndOfAnotherTestAreNotThatOfTheTest() {
+		MockEnvironment environment = new MockEnvironment();
+		environment.getPropertySources()
+			.addLast(new MapPropertySource("Config resource 'class path resource [application.yml]'",
+					Map.of("spring.kafka.bootstrap-servers", "production:9092")));
+		ConditionContext context = mock();
+		given(context.getEnvironment()).willReturn(environment);
+		OnMissingServers condition = new OnMissingServers();
+		AnnotatedTypeMetadata metadata = AnnotationMetadata.introspect(EmbeddedKafkaAutoConfiguration.class);
+		environment.getPropertySources()
+			.addLast(new MapPropertySource("systemProperties", Map.of("spring.kafka.bootstrap-servers",
+					"localhost:40001", EmbeddedKafkaBroker.SPRING_EMBEDDED_KAFKA_BROKERS, "localhost:40001")));
+		assertThat(condition.getMatchOutcome(context, metadata).isMatch()).isTrue();
+		environment.getPropertySources()
+			.addFirst(new MapPropertySource("Inlined Test Properties",
+					Map.of("spring.kafka.bootstrap-servers", "${host:test}:9092")));
+		assertThat(condition.getMatchOutcome(context, metadata).isMatch()).isFalse();
 	}
 
 	@Test

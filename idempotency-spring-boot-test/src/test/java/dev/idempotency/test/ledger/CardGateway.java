@@ -14,9 +14,9 @@ interface CardGateway {
 
 	/**
 	 * Charge a card.
-	 * @param payment the payment
+	 * @param command the payment
 	 * @param key the idempotency key
 	 */
-	void charge(Payment payment, String key);
+	void charge(PaymentCommand command, String key);
 
 }

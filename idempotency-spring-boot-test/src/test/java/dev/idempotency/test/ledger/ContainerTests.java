@@ -7,14 +7,12 @@
 
 package dev.idempotency.test.ledger;
 
-import java.math.BigDecimal;
 import java.util.UUID;
 
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
-import org.springframework.context.annotation.Import;
-import org.springframework.test.context.bean.override.mockito.MockitoBean;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.junit.jupiter.Container;
 import org.testcontainers.junit.jupiter.Testcontainers;
@@ -30,7 +28,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  * A test with servers in containers. The page {@code docs/testing.md} shows it.
  */
 @IdempotencyTest
-@Import(Ledger.class)
 @Testcontainers(disabledWithoutDocker = true)
 class ContainerTests {
 
@@ -50,16 +47,18 @@ class ContainerTests {
 	DuplicateDeliveries duplicates;
 
 	@Autowired
-	Ledger ledger;
+	JdbcTemplate jdbc;
 
-	@MockitoBean
+	// The page has one listener and needs no import for this.
+	@org.springframework.test.context.bean.override.mockito.MockitoBean
 	CardGateway gateway;
 
 	@Test
 	void paymentIsChargedOnceWhenItIsSentAgain() {
-		Payment payment = new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
-		this.duplicates.of("payments", payment.id(), payment).sendTwice();
-		assertThat(this.ledger.charges(payment)).isOne();
+		PaymentCommand payment = new PaymentCommand(UUID.randomUUID().toString(), "alice", 7);
+		this.duplicates.of("payments", payment.paymentId(), payment).sendTwice();
+		assertThat(this.jdbc.queryForObject("SELECT balance FROM account WHERE id = 'alice'", Integer.class))
+			.isEqualTo(93);
 	}
 
 }

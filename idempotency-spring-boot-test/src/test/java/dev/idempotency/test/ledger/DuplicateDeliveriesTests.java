@@ -7,7 +7,6 @@
 
 package dev.idempotency.test.ledger;
 
-import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -19,6 +18,7 @@ import java.util.stream.Stream;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.awaitility.core.ConditionTimeoutException;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.FieldSource;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.kafka.support.KafkaHeaders;
@@ -54,7 +55,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
  * delivered.
  */
 @IdempotencyTest
-@Import({ Ledger.class, EmbeddedDatabase.class })
+@Import(EmbeddedDatabase.class)
 class DuplicateDeliveriesTests {
 
 	static final Arguments[] WAYS = { Arguments.of("sendTwice", (Consumer<Records>) Records::sendTwice, 2),
@@ -76,7 +77,7 @@ class DuplicateDeliveriesTests {
 	NaiveListener naive;
 
 	@Autowired
-	Ledger ledger;
+	JdbcTemplate jdbc;
 
 	@Autowired
 	KafkaListenerEndpointRegistry registry;
@@ -87,39 +88,50 @@ class DuplicateDeliveriesTests {
 	@MockitoBean
 	CardGateway gateway;
 
-	private final Payment payment = payment();
+	private final PaymentCommand payment = payment();
 
-	private static Payment payment() {
-		return new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
+	private static PaymentCommand payment() {
+		String id = UUID.randomUUID().toString();
+		return new PaymentCommand(id, "account of " + id, 7);
+	}
+
+	@BeforeEach
+	void openAccount() {
+		this.jdbc.update("INSERT INTO account (id, balance) VALUES (?, 100)", this.payment.account());
+	}
+
+	private Integer balance() {
+		return this.jdbc.queryForObject("SELECT balance FROM account WHERE id = ?", Integer.class,
+				this.payment.account());
 	}
 
 	@ParameterizedTest(name = "{0}")
 	@FieldSource("WAYS")
 	void duplicatesHaveEndedInAllListenersWhenTheMethodReturns(String name, Consumer<Records> way, int delivered) {
-		way.accept(this.duplicates.of("payments", this.payment.id(), this.payment));
+		way.accept(this.duplicates.of("payments", this.payment.paymentId(), this.payment));
 		assertThat(this.naive.deliveries(this.payment)).isEqualTo(delivered);
-		assertThat(this.ledger.charges(this.payment)).isOne();
-		assertThat(this.deliveries.of("LedgerListener.charge")).processedOnce(this.payment.id())
-			.duplicates(this.payment.id(), delivered - 1)
-			.isCompleted(this.payment.id());
+		assertThat(balance()).isEqualTo(93);
+		assertThat(this.deliveries.of("LedgerListener.charge")).processedOnce(this.payment.paymentId())
+			.duplicates(this.payment.paymentId(), delivered - 1)
+			.isCompleted(this.payment.paymentId());
 	}
 
 	@Test
 	void recordsAreDeliveredInReverseOrderFirst() {
-		Payment second = payment();
+		PaymentCommand second = payment();
 		this.duplicates.of(record(this.payment), record(second)).outOfOrder();
 		assertThat(this.deliveries.all()
 			.stream()
 			.filter((execution) -> execution.listener().startsWith("LedgerListener"))
 			.map((execution) -> execution.key().value() + " " + execution.outcome())
-			.filter((text) -> text.startsWith(this.payment.id()) || text.startsWith(second.id())))
-			.containsExactly(second.id() + " PROCESSED", this.payment.id() + " PROCESSED",
-					this.payment.id() + " DUPLICATE", second.id() + " DUPLICATE");
+			.filter((text) -> text.startsWith(this.payment.paymentId()) || text.startsWith(second.paymentId())))
+			.containsExactly(second.paymentId() + " PROCESSED", this.payment.paymentId() + " PROCESSED",
+					this.payment.paymentId() + " DUPLICATE", second.paymentId() + " DUPLICATE");
 	}
 
-	private static ProducerRecord<String, Payment> record(Payment payment) {
-		ProducerRecord<String, Payment> record = new ProducerRecord<>("payments", payment.account(), payment);
-		record.headers().add("Idempotency-Key", payment.id().getBytes(StandardCharsets.UTF_8));
+	private static ProducerRecord<String, PaymentCommand> record(PaymentCommand payment) {
+		ProducerRecord<String, PaymentCommand> record = new ProducerRecord<>("payments", "ACC-01", payment);
+		record.headers().add("Idempotency-Key", payment.paymentId().getBytes(StandardCharsets.UTF_8));
 		return record;
 	}
 
@@ -128,10 +140,10 @@ class DuplicateDeliveriesTests {
 		this.duplicates
 			.of(MessageBuilder.withPayload(this.payment)
 				.setHeader(KafkaHeaders.TOPIC, "payments")
-				.setHeader("Idempotency-Key", this.payment.id())
+				.setHeader("Idempotency-Key", this.payment.paymentId())
 				.build())
 			.sendTwice();
-		assertThat(this.ledger.charges(this.payment)).isOne();
+		assertThat(balance()).isEqualTo(93);
 		assertThat(this.naive.deliveries(this.payment)).isEqualTo(2);
 	}
 
@@ -140,25 +152,25 @@ class DuplicateDeliveriesTests {
 		try (StoreFaults.Fault outage = this.faults.unavailable()) {
 			DuplicateDeliveries impatient = this.duplicates.within(Duration.ofSeconds(1));
 			assertThatExceptionOfType(ConditionTimeoutException.class)
-				.isThrownBy(() -> impatient.of("payments", this.payment.id(), this.payment).sendTwice())
+				.isThrownBy(() -> impatient.of("payments", this.payment.paymentId(), this.payment).sendTwice())
 				.withMessageContaining("The delivery of the record payments-")
 				.withMessageContaining("its group 'ledger' has committed");
 			assertThat(outage.hits()).isPositive();
 		}
 		// The next test begins when the record has ended.
-		assertThat(this.deliveries.of(LedgerListener.class)).hasOutcome(this.payment.id(), Outcome.PROCESSED, 1);
+		assertThat(this.deliveries.of(LedgerListener.class)).hasOutcome(this.payment.paymentId(), Outcome.PROCESSED, 1);
 	}
 
 	@Test
 	void slowStoreDelaysADelivery() {
 		long start = System.nanoTime();
 		try (StoreFaults.Fault slow = this.faults.slow(Duration.ofMillis(300))) {
-			this.duplicates.of("payments", this.payment.id(), this.payment).send();
+			this.duplicates.of("payments", this.payment.paymentId(), this.payment).send();
 			this.duplicates.awaitEnded();
 			assertThat(slow.hits()).isPositive();
 		}
 		assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(300));
-		assertThat(this.ledger.charges(this.payment)).isOne();
+		assertThat(balance()).isEqualTo(93);
 	}
 
 	@Test
@@ -182,7 +194,7 @@ class DuplicateDeliveriesTests {
 	@Test
 	void listenerThatHasStoppedEndsTheWait() {
 		MessageListenerContainer stopped = this.registry.getListenerContainer("naive");
-		this.duplicates.of("payments", this.payment.id(), this.payment).send();
+		this.duplicates.of("payments", this.payment.paymentId(), this.payment).send();
 		stopped.stop();
 		try {
 			assertThatIllegalStateException().isThrownBy(this.duplicates::awaitEnded)
@@ -197,14 +209,14 @@ class DuplicateDeliveriesTests {
 
 	@Test
 	void assertionAboutAListenerThatDoesNotExistFails() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		this.duplicates.of("payments", this.payment.paymentId(), this.payment).sendTwice();
 		assertThatNoListener(this.deliveries.of("LedgerListener.chrage"));
 		assertThatNoListener(this.deliveries.of(NaiveListener.class));
 	}
 
 	private void assertThatNoListener(ListenerDeliveries unknown) {
 		assertThatExceptionOfType(AssertionError.class)
-			.isThrownBy(() -> assertThat(unknown).isCompleted(this.payment.id()))
+			.isThrownBy(() -> assertThat(unknown).isCompleted(this.payment.paymentId()))
 			.withMessageContainingAll("There is no idempotent listener " + unknown, "GatewayListener.charge",
 					"LedgerListener.charge");
 		assertThatExceptionOfType(AssertionError.class).isThrownBy(() -> assertThat(unknown).isUnknown("a"));
@@ -212,11 +224,11 @@ class DuplicateDeliveriesTests {
 
 	@Test
 	void assertionAboutADeliveryThatDoesNotExistFails() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		this.duplicates.of("payments", this.payment.paymentId(), this.payment).sendTwice();
 		ListenerDeliveries never = this.deliveries.of(GatewayListener.class);
 		ListenerDeliveries ledger = this.deliveries.of(LedgerListener.class);
 		List<CompletableFuture<?>> assertions = Stream
-			.<Runnable>of(() -> assertThat(never).isCompleted(this.payment.id()),
+			.<Runnable>of(() -> assertThat(never).isCompleted(this.payment.paymentId()),
 					() -> assertThat(ledger).duplicates("typo", 0))
 			.<CompletableFuture<?>>map(CompletableFuture::runAsync)
 			.toList();
@@ -228,7 +240,7 @@ class DuplicateDeliveriesTests {
 
 	@Test
 	void keyThatAnotherProcessHasStoredIsNotUnknown() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
+		this.duplicates.of("payments", this.payment.paymentId(), this.payment).sendTwice();
 		String other = UUID.randomUUID().toString();
 		IdempotencyStore direct = (IdempotencyStore) Objects
 			.requireNonNull(AopProxyUtils.getSingletonTarget(this.store));
@@ -241,8 +253,8 @@ class DuplicateDeliveriesTests {
 
 	@Test
 	void failedAssertionSaysWhatWasSeen() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
-		String id = this.payment.id();
+		this.duplicates.of("payments", this.payment.paymentId(), this.payment).sendTwice();
+		String id = this.payment.paymentId();
 		assertThatExceptionOfType(AssertionError.class)
 			.isThrownBy(() -> assertThat(this.deliveries.of(LedgerListener.class)).duplicates(id, 0))
 			.withMessage("Expected no delivery of the key '" + id + "' with the outcome DUPLICATE in the listener "

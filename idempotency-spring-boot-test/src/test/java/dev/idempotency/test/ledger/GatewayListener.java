@@ -27,9 +27,9 @@ class GatewayListener {
 	}
 
 	@KafkaListener(topics = "card-payments", groupId = "gateway")
-	@Idempotent(mode = Mode.LEASED)
-	void charge(Payment payment) {
-		this.gateway.charge(payment, IdempotentExecution.current().key());
+	@Idempotent(key = "#payload.paymentId", mode = Mode.LEASED, lease = "30s", fingerprint = "#payload")
+	void charge(PaymentCommand command) {
+		this.gateway.charge(command, IdempotentExecution.current().key());
 	}
 
 }

@@ -7,7 +7,6 @@
 
 package dev.idempotency.test.ledger;
 
-import java.math.BigDecimal;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -36,7 +35,7 @@ import static org.mockito.Mockito.verify;
  * Tests of a listener in leased mode. The page {@code docs/testing.md} shows them.
  */
 @IdempotencyTest
-@Import({ Ledger.class, EmbeddedDatabase.class })
+@Import(EmbeddedDatabase.class)
 class GatewayListenerTests {
 
 	@Autowired
@@ -48,9 +47,9 @@ class GatewayListenerTests {
 	@MockitoBean
 	CardGateway gateway;
 
-	private final Payment payment = new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
+	private final PaymentCommand payment = new PaymentCommand(UUID.randomUUID().toString(), "alice", 7);
 
-	private final String key = this.payment.id();
+	private final String key = this.payment.paymentId();
 
 	private ListenerDeliveries listener;
 

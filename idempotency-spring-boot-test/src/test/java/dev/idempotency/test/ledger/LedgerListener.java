@@ -7,6 +7,7 @@
 
 package dev.idempotency.test.ledger;
 
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.stereotype.Component;
 
@@ -18,16 +19,16 @@ import dev.idempotency.Idempotent;
 @Component
 class LedgerListener {
 
-	private final Ledger ledger;
+	private final JdbcTemplate jdbc;
 
-	LedgerListener(Ledger ledger) {
-		this.ledger = ledger;
+	LedgerListener(JdbcTemplate jdbc) {
+		this.jdbc = jdbc;
 	}
 
 	@KafkaListener(topics = "payments", groupId = "ledger")
-	@Idempotent
-	void charge(Payment payment) {
-		this.ledger.charge(payment);
+	@Idempotent(key = "#payload.paymentId")
+	void charge(PaymentCommand command) {
+		this.jdbc.update("UPDATE account SET balance = balance - ? WHERE id = ?", command.amount(), command.account());
 	}
 
 }

@@ -7,12 +7,13 @@
 
 package dev.idempotency.test.ledger;
 
-import java.math.BigDecimal;
 import java.util.UUID;
 
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.context.annotation.Import;
+import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.test.context.bean.override.mockito.MockitoBean;
 
 import dev.idempotency.test.DuplicateDeliveries;
@@ -26,7 +27,7 @@ import static org.assertj.core.api.Assertions.assertThat;
  * Tests of a listener in transactional mode. The page {@code docs/testing.md} shows them.
  */
 @IdempotencyTest
-@Import({ Ledger.class, EmbeddedDatabase.class })
+@Import(EmbeddedDatabase.class)
 class LedgerListenerTests {
 
 	@Autowired
@@ -39,43 +40,55 @@ class LedgerListenerTests {
 	StoreFaults faults;
 
 	@Autowired
-	Ledger ledger;
+	JdbcTemplate jdbc;
 
 	@MockitoBean
 	CardGateway gateway;
 
-	private final Payment payment = new Payment(UUID.randomUUID().toString(), "ACC-01", BigDecimal.TEN);
+	private final String id = UUID.randomUUID().toString();
+
+	private final PaymentCommand payment = new PaymentCommand(this.id, "account of " + this.id, 7);
+
+	@BeforeEach
+	void openAccount() {
+		this.jdbc.update("INSERT INTO account (id, balance) VALUES (?, 100)", this.payment.account());
+	}
 
 	@Test
 	void paymentIsChargedOnceWhenItIsSentAgain() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).sendTwice();
-		assertThat(this.ledger.charges(this.payment)).isOne();
+		this.duplicates.of("payments", this.id, this.payment).sendTwice();
+		assertThat(balance()).isEqualTo(93);
 	}
 
 	@Test
 	void paymentIsChargedOnceWhenCopiesArriveAtTheSameTime() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).atOnce(12);
-		assertThat(this.ledger.charges(this.payment)).isOne();
+		this.duplicates.of("payments", this.id, this.payment).atOnce(12);
+		assertThat(balance()).isEqualTo(93);
 	}
 
 	@Test
 	void paymentIsChargedOnceWhenItsOffsetIsLost() {
-		this.duplicates.of("payments", this.payment.id(), this.payment).redelivered();
-		assertThat(this.ledger.charges(this.payment)).isOne();
-		assertThat(this.deliveries.of(LedgerListener.class)).processedOnce(this.payment.id())
-			.duplicates(this.payment.id(), 1)
-			.isCompleted(this.payment.id());
+		this.duplicates.of("payments", this.id, this.payment).redelivered();
+		assertThat(balance()).isEqualTo(93);
+		assertThat(this.deliveries.of(LedgerListener.class)).processedOnce(this.id)
+			.duplicates(this.id, 1)
+			.isCompleted(this.id);
 	}
 
 	@Test
 	void paymentWaitsWhileTheStoreIsUnavailable() {
 		try (StoreFaults.Fault outage = this.faults.unavailable()) {
-			this.duplicates.of("payments", this.payment.id(), this.payment).send();
+			this.duplicates.of("payments", this.id, this.payment).send();
 			outage.awaitHit();
-			assertThat(this.ledger.charges(this.payment)).isZero();
+			assertThat(balance()).isEqualTo(100);
 		}
 		this.duplicates.awaitEnded();
-		assertThat(this.ledger.charges(this.payment)).isOne();
+		assertThat(balance()).isEqualTo(93);
+	}
+
+	private Integer balance() {
+		return this.jdbc.queryForObject("SELECT balance FROM account WHERE id = ?", Integer.class,
+				this.payment.account());
 	}
 
 }

@@ -23,12 +23,12 @@ class NaiveListener {
 	private final Map<String, AtomicInteger> deliveries = new ConcurrentHashMap<>();
 
 	@KafkaListener(id = "naive", topics = "payments", groupId = "naive")
-	void charge(Payment payment) {
-		this.deliveries.computeIfAbsent(payment.id(), (id) -> new AtomicInteger()).incrementAndGet();
+	void charge(PaymentCommand payment) {
+		this.deliveries.computeIfAbsent(payment.paymentId(), (id) -> new AtomicInteger()).incrementAndGet();
 	}
 
-	int deliveries(Payment payment) {
-		return this.deliveries.getOrDefault(payment.id(), new AtomicInteger()).get();
+	int deliveries(PaymentCommand payment) {
+		return this.deliveries.getOrDefault(payment.paymentId(), new AtomicInteger()).get();
 	}
 
 }

@@ -20,7 +20,7 @@ class SingleListener {
 
 	@KafkaListener(topics = "single", groupId = "single", concurrency = "1")
 	@Idempotent
-	void handle(Payment payment) {
+	void handle(PaymentCommand command) {
 	}
 
 }

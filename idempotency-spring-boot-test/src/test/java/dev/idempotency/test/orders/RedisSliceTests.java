@@ -33,7 +33,6 @@ import static org.assertj.core.api.Assertions.assertThat;
  */
 @IdempotencyTest(properties = { "idempotency.store.type=redis",
 		"spring.kafka.consumer.value-deserializer=" + "org.apache.kafka.common.serialization.StringDeserializer",
-		"spring.kafka.producer.value-serializer=" + "org.apache.kafka.common.serialization.StringSerializer",
 		"spring.kafka.listener.concurrency=2" }, excludeAutoConfiguration = DataSourceAutoConfiguration.class)
 @EmbeddedKafka(partitions = 2, topics = "orders")
 class RedisSliceTests {
