@@ -10,6 +10,7 @@ package dev.idempotency.docs;
 import java.security.Principal;
 import java.util.Objects;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.ResponseEntity;
 import org.springframework.jdbc.core.JdbcTemplate;
@@ -36,10 +37,10 @@ class TransferController {
 
 	@PostMapping("/transfers")
 	ResponseEntity<Receipt> transfer(@RequestHeader(name = "Idempotency-Key", defaultValue = "") String header,
-			@RequestBody Transfer transfer, Principal client) {
+			@RequestBody Transfer transfer, @Nullable Principal client) {
 		// Clients that follow the IETF draft send the key in quotation marks.
 		IdempotentResult<Receipt> result = this.template.operation("transfers", header.replaceAll("^\"(.*)\"$", "$1"))
-			.scope("transfers/" + client.getName())
+			.scope("transfers/" + ((client != null) ? client.getName() : "anonymous"))
 			.content(transfer)
 			.execute(Receipt.class, () -> book(transfer));
 		return ResponseEntity.status(HttpStatus.CREATED)
