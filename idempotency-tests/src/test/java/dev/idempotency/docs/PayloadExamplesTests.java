@@ -46,6 +46,7 @@ import org.springframework.kafka.support.KafkaHeaders;
 import org.springframework.messaging.handler.annotation.Header;
 import org.springframework.messaging.handler.annotation.Payload;
 import org.springframework.stereotype.Component;
+import tools.jackson.databind.json.JsonMapper;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.testsupport.Kafka;
@@ -64,7 +65,7 @@ import static org.awaitility.Awaitility.await;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class PayloadExamplesTests {
 
-	private static final List<String> FORMATS = List.of("json", "kotlin", "avro", "protobuf", "bytes");
+	private static final List<String> FORMATS = List.of("json", "kotlin", "avro", "protobuf", "bytes", "parsed");
 
 	private ConfigurableApplicationContext context;
 
@@ -97,7 +98,7 @@ class PayloadExamplesTests {
 			.with("spring.kafka.producer.value-serializer", AnyFormatSerializer.class.getName())
 			.run();
 		for (String topic : List.of("json-payments", "kotlin-payments", "avro-payments", "protobuf-payments",
-				"bytes-payments", "customers", "json-text")) {
+				"bytes-payments", "parsed-payments", "customers", "json-text")) {
 			await().atMost(Duration.ofSeconds(40))
 				.untilAsserted(() -> assertThat(Kafka.lag("formats", topic)).isZero());
 		}
@@ -130,7 +131,7 @@ class PayloadExamplesTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "json", "avro", "protobuf", "bytes", "kotlin" })
+	@ValueSource(strings = { "json", "avro", "protobuf", "bytes", "kotlin", "parsed" })
 	void copyIsSkippedAndOtherContentIsADeadLetter(String format) {
 		assertThat(this.jdbc.queryForList("SELECT key FROM idempotency_record WHERE scope = ?", String.class,
 				"formats/" + format + "-payments"))
@@ -164,6 +165,16 @@ class PayloadExamplesTests {
 				: TestApp.target(this.context, PayloadExamples.class).handled(format);
 	}
 
+	public static class PaymentJson {
+
+		private static final JsonMapper mapper = new JsonMapper();
+
+		public static @Nullable String id(String json) {
+			return mapper.readTree(json).path("paymentId").stringValue(null);
+		}
+
+	}
+
 	@Component
 	static class PayloadExamples {
 
@@ -187,6 +198,14 @@ class PayloadExamplesTests {
 		@KafkaListener(topics = "json-text", groupId = "formats")
 		void text(String payment) {
 			handled("text").add(payment);
+		}
+
+		// The static method reads the key from the JSON text.
+		@Idempotent(key = "T(dev.idempotency.docs.PayloadExamplesTests$PaymentJson).id(#payload)",
+				fingerprint = "#payload")
+		@KafkaListener(topics = "parsed-payments", groupId = "formats")
+		void parsed(String payment) {
+			handled("parsed").add(payment);
 		}
 
 		@Idempotent(key = "#payload.get('paymentId')", fingerprint = "#payload")
