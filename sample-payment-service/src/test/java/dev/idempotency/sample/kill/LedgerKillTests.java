@@ -17,11 +17,13 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.Future;
 
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.springframework.kafka.test.EmbeddedKafkaKraftBroker;
 
 import dev.idempotency.sample.SamplePaymentApplication;
 import dev.idempotency.test.kill.ChildApplication;
@@ -44,20 +46,24 @@ class LedgerKillTests {
 	@Test
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Takes some minutes")
 	void eachPaymentIsChargedOnceWhenProcessesAreKilledAndFrozen() throws Exception {
-		try (ServersProcess servers = ServersProcess.start(ChildApplication.main(SamplePaymentApplication.class));
-				KafkaProducer<String, String> producer = new KafkaProducer<>(
-						Map.of("bootstrap.servers", servers.bootstrapServers()), new StringSerializer(),
-						new StringSerializer());
-				ConsumerLag lag = new ConsumerLag(servers.bootstrapServers(), "ledger", "payments")) {
+		EmbeddedKafkaKraftBroker broker = new EmbeddedKafkaKraftBroker(1, 3);
+		broker.afterPropertiesSet();
+		String servers = broker.getBrokersAsString();
+		try (EmbeddedPostgres postgres = EmbeddedPostgres.start();
+				KafkaProducer<String, String> producer = new KafkaProducer<>(Map.of("bootstrap.servers", servers),
+						new StringSerializer(), new StringSerializer());
+				ConsumerLag lag = new ConsumerLag(servers, "ledger", "payments")) {
 			ChildApplication service = ChildApplication.main(SamplePaymentApplication.class)
-				.property("spring.config.additional-location", "file:" + servers.addresses())
-				.property("idempotency.lease", "5s")
-				.readyWhenHttpOk("/actuator/health");
+				.property("spring.kafka.bootstrap-servers", servers)
+				.property("spring.datasource.url", postgres.getJdbcUrl("postgres", "postgres"))
+				.property("spring.datasource.username", "postgres")
+				.property("server.port", "0")
+				.property("idempotency.lease", "5s");
 			KillReport report = KillHarness.of(service)
 				.instances(2)
 				.traffic((round) -> sendPayments(producer, round))
 				.pending(lag)
-				.effects(EffectQuery.sql(servers.database(),
+				.effects(EffectQuery.sql(postgres.getPostgresDatabase(),
 						"select payment_id from ledger_entry where ledger = 'ledger' order by id"))
 				.kills(ROUNDS)
 				.freezes(1, Duration.ofSeconds(15))
@@ -65,6 +71,9 @@ class LedgerKillTests {
 			System.out.println(report);
 			report.assertNoneLost();
 			report.assertNoneDoubled();
+		}
+		finally {
+			broker.destroy();
 		}
 	}
 
