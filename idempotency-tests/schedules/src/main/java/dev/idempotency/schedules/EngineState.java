@@ -9,6 +9,7 @@ package dev.idempotency.schedules;
 
 import java.lang.reflect.Field;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 
@@ -20,8 +21,8 @@ import dev.idempotency.template.IdempotencyTemplate;
  */
 final class EngineState {
 
-	private static final List<String> MAPS = List.of("leases.running", "engine.claims.latest", "settlements.pending",
-			"settlements.queued", "claimsAhead.unused", "asynchronous.running");
+	private static final List<String> MAPS = List.of("engine.claims.latest", "engine.claims.earlier",
+			"settlements.pending", "settlements.queued", "claimsAhead.unused", "asynchronous.running");
 
 	private EngineState() {
 	}
@@ -31,7 +32,8 @@ final class EngineState {
 			List<String> remaining = new ArrayList<>();
 			for (String path : MAPS) {
 				// A map counts a removal after it has happened.
-				List<?> values = new ArrayList<>(((Map<?, ?>) read(template, path)).values());
+				Object kept = read(template, path);
+				List<?> values = new ArrayList<>((kept instanceof Map<?, ?> map) ? map.values() : (Collection<?>) kept);
 				if (!values.isEmpty()) {
 					remaining.add(path + " has " + values.size() + " elements");
 				}
