@@ -8,16 +8,15 @@
 package dev.idempotency.store;
 
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.concurrent.atomic.AtomicLong;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.RateLimit;
 
 /**
  * Creates and compares fingerprints of the content that a key stands for. A fingerprint
@@ -46,9 +45,7 @@ public final class Fingerprint {
 
 	private static final Log logger = LogFactory.getLog(Fingerprint.class);
 
-	private static final long PAUSE = Duration.ofMinutes(1).toNanos();
-
-	private static final AtomicLong lastWarning = new AtomicLong(System.nanoTime() - PAUSE);
+	private static final RateLimit warnings = new RateLimit(1, System::nanoTime);
 
 	private Fingerprint() {
 	}
@@ -141,9 +138,7 @@ public final class Fingerprint {
 	 * @param key the key
 	 */
 	public static void notCompared(IdempotencyKey key) {
-		long now = System.nanoTime();
-		long last = lastWarning.get();
-		if (now - last >= PAUSE && lastWarning.compareAndSet(last, now)) {
+		if (warnings.next("versions") >= 0) {
 			logger.warn("The content of the " + key
 					+ " was not compared, because its stored fingerprint and that of this "
 					+ "application have different versions. The key alone decided. Records of the other version disappear "

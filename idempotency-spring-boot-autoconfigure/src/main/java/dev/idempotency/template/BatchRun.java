@@ -320,15 +320,16 @@ final class BatchRun {
 
 	private void report(Item item, Outcome outcome, Duration duration) {
 		IdempotentOperation operation = item.operation();
-		if (outcome == Outcome.OTHER_CONTENT) {
-			this.engine.otherContents().report(operation);
-		}
-		else if (outcome == Outcome.PROCESSED || outcome == Outcome.DECLINED) {
-			this.engine.otherContents().completed(operation);
-		}
 		HandledOperation handled = new HandledOperation(operation.name(), operation.mode(), operation.key(), outcome,
 				duration, this.attempt, operation.origin());
-		log(operation, outcome);
+		try {
+			this.engine.otherContents().ended(operation, outcome);
+			log(operation, outcome);
+		}
+		catch (Throwable ex) {
+			// The text of an origin of the application, or a log, has failed.
+			logger.warn("The outcome of an operation could not be logged: " + ex.getClass().getName());
+		}
 		this.engine.observers().operation((observer) -> observer.handled(handled));
 		if (isSingle()) {
 			OperationContexts.call(this.context, (open) -> open.ended(handled));

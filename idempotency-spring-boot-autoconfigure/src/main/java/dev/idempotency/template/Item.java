@@ -134,9 +134,8 @@ final class Item {
 		return answer instanceof Claim.Mismatch && Fingerprint.isReported(request().fingerprint());
 	}
 
-	ClaimRequest compareNothing() {
+	void compareNothing() {
 		this.request = request().withoutFingerprint();
-		return this.request;
 	}
 
 	boolean hasOtherContent() {

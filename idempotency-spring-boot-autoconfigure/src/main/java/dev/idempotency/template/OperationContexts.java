@@ -34,7 +34,9 @@ record OperationContexts(List<OperationContext> contexts) {
 			OperationContext context = this.contexts.get(i);
 			try {
 				OpenContext open = opening.apply(context);
-				opened = (open != null && opened != NONE) ? new Opened(open, opened) : (open != null) ? open : opened;
+				if (open != null) {
+					opened = (opened != NONE) ? new Opened(open, opened) : open;
+				}
 			}
 			catch (Throwable ex) {
 				failed(context, ex);

@@ -7,13 +7,10 @@
 
 package dev.idempotency.template;
 
-import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 
+import dev.idempotency.RateLimit;
 import dev.idempotency.store.OffsetMark;
 
 /**
@@ -29,15 +26,13 @@ final class SkippedOffsets {
 
 	private static final Log logger = LogFactory.getLog(SkippedOffsets.class);
 
-	private static final long INTERVAL = Duration.ofMinutes(1).toNanos();
-
 	private static final int MAX_PARTITIONS = 10_000;
 
-	private final Map<String, Long> warned = new ConcurrentHashMap<>();
+	private final RateLimit limit = new RateLimit(MAX_PARTITIONS, System::nanoTime);
 
 	void report(OffsetMark mark, long previous) {
 		long below = previous - mark.offset();
-		if (!isDue(mark.scope() + " " + mark.topic() + " " + mark.partition())) {
+		if (this.limit.next(mark.scope() + " " + mark.topic() + " " + mark.partition()) < 0) {
 			return;
 		}
 		String message = "Records are skipped as duplicates, beginning with the " + mark + ": " + below
@@ -54,15 +49,6 @@ final class SkippedOffsets {
 					+ "\",\"topic\":\"" + mark.topic() + "\",\"partition\":" + mark.partition() + ",\"next\":"
 					+ mark.offset() + "}, and reset the offsets again. Otherwise do nothing");
 		}
-	}
-
-	private boolean isDue(String partition) {
-		if (this.warned.size() >= MAX_PARTITIONS) {
-			this.warned.clear();
-		}
-		Long now = System.nanoTime();
-		return now.equals(
-				this.warned.compute(partition, (name, last) -> (last == null || now - last >= INTERVAL) ? now : last));
 	}
 
 }

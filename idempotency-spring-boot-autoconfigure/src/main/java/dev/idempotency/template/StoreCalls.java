@@ -10,11 +10,11 @@ package dev.idempotency.template;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -32,6 +32,7 @@ import dev.idempotency.IdempotencyStoreRefusedException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.RateLimit;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.template.StoreObserver.StoreCall;
@@ -51,10 +52,10 @@ final class StoreCalls {
 	// The keys of one call: the default size of a poll.
 	static final int MAX_KEYS = 500;
 
+	private static final int MAX_REASONS = 100;
+
 	// The time without a failed call after which an outage has ended.
 	private static final Duration RECOVERY = Duration.ofSeconds(2);
-
-	private static final Duration REFUSAL_LOG_INTERVAL = Duration.ofMinutes(1);
 
 	private final String store;
 
@@ -70,9 +71,8 @@ final class StoreCalls {
 
 	private volatile long failedAt;
 
-	// The time of the last log line for each combination of a call and a reason. Their
-	// number is bounded by the kinds of calls, SQL states and types of errors.
-	private final Map<String, Long> refusals = new ConcurrentHashMap<>();
+	// For each combination of a call and a reason: an SQL state or a type of error.
+	private final RateLimit refusals = new RateLimit(MAX_REASONS, System::nanoTime);
 
 	private Runnable onSuccess = () -> {
 	};
@@ -253,14 +253,19 @@ final class StoreCalls {
 				differing.put(i, items.get(i));
 			}
 		}
-		List<Claim> answers = claiming.apply(each(List.copyOf(differing.values()), Item::compareNothing));
+		List<Claim> answers = claiming
+			.apply(each(List.copyOf(differing.values()), (item) -> item.request().withoutFingerprint()));
 		List<Claim> all = new ArrayList<>(claims);
-		int next = 0;
-		for (int index : differing.keySet()) {
-			Claim answer = answers.get(next++);
+		Iterator<Claim> next = answers.iterator();
+		differing.forEach((index, item) -> {
+			Claim answer = next.next();
+			if (answer instanceof Claim.Acquired) {
+				// The first owner has failed, or has been evicted, meanwhile.
+				item.compareNothing();
+			}
 			all.set(index,
 					(answer instanceof Claim.Completed known) ? new Claim.Completed(known.result(), true) : answer);
-		}
+		});
 		return all;
 	}
 
@@ -348,10 +353,7 @@ final class StoreCalls {
 		String code = refusal.code();
 		Throwable cause = refusal.getCause();
 		String reason = (code != null) ? code : (cause != null) ? cause.getClass().getName() : "";
-		Long now = System.nanoTime();
-		Long logged = this.refusals.compute(call + " " + reason,
-				(kind, last) -> (last == null || now - last >= REFUSAL_LOG_INTERVAL.toNanos()) ? now : last);
-		if (now.equals(logged)) {
+		if (this.refusals.next(call + " " + reason) >= 0) {
 			logger.warn(refusal.getMessage() + StoreErrors.reason(refusal));
 		}
 		logger.debug("The idempotency store '" + this.store + "' refused a call", refusal);

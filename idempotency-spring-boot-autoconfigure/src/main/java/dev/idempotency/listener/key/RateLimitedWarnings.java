@@ -7,14 +7,13 @@
 
 package dev.idempotency.listener.key;
 
-import java.time.Duration;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 import org.apache.commons.logging.Log;
 import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
+
+import dev.idempotency.RateLimit;
 
 /**
  * Logs the first warning of each reason and then at most one per minute, with the number
@@ -24,24 +23,16 @@ final class RateLimitedWarnings {
 
 	private static final Log logger = LogFactory.getLog("dev.idempotency.listener");
 
-	private static final long INTERVAL = Duration.ofMinutes(1).toNanos();
-
-	// Bounded, because a reason may contain a value of the record.
 	private static final int MAX_REASONS = 100;
 
-	private static final String OTHERS = "";
-
-	private final Map<String, Reason> reasons = new ConcurrentHashMap<>();
-
-	private final LongSupplier nanoTime;
+	private final RateLimit limit;
 
 	RateLimitedWarnings(LongSupplier nanoTime) {
-		this.nanoTime = nanoTime;
+		this.limit = new RateLimit(MAX_REASONS, nanoTime);
 	}
 
 	void warn(String reason, String message, @Nullable Throwable cause) {
-		String name = (this.reasons.containsKey(reason) || this.reasons.size() < MAX_REASONS) ? reason : OTHERS;
-		long suppressed = this.reasons.computeIfAbsent(name, (added) -> new Reason()).next(this.nanoTime.getAsLong());
+		long suppressed = this.limit.next(reason);
 		if (suppressed >= 0) {
 			logger.warn((suppressed > 0) ? message + " (" + suppressed + " more since the last warning)" : message,
 					cause);
@@ -49,25 +40,6 @@ final class RateLimitedWarnings {
 		else if (logger.isDebugEnabled()) {
 			logger.debug(message, cause);
 		}
-	}
-
-	private static final class Reason {
-
-		private long suppressed = -1;
-
-		private long last;
-
-		synchronized long next(long now) {
-			if (this.suppressed >= 0 && now - this.last < INTERVAL) {
-				this.suppressed++;
-				return -1;
-			}
-			long count = Math.max(this.suppressed, 0);
-			this.last = now;
-			this.suppressed = 0;
-			return count;
-		}
-
 	}
 
 }

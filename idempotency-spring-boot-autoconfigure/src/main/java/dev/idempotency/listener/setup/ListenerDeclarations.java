@@ -31,7 +31,9 @@ import dev.idempotency.listener.method.IdempotentAdvisor;
 
 /**
  * Lists the listeners that are not protected, and checks that each listener declares
- * whether it is, if {@value #PROPERTY} requires that.
+ * whether it is, if {@value #PROPERTY} requires that. The property is read here, because
+ * the settings of listeners need a store, which an application without idempotent
+ * listeners does not have.
  *
  * @param census the listeners
  * @param environment the properties of the application
