@@ -8,6 +8,7 @@
 package dev.idempotency.storm;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -28,6 +29,12 @@ final class Charges {
 		this.charges = charges;
 		this.doubled = charges.stream().collect(Collectors.groupingBy(Charge::payment));
 		this.doubled.values().removeIf((ofOne) -> ofOne.size() == 1);
+	}
+
+	int lost(Map<String, Long> payments) {
+		Set<String> lost = new HashSet<>(payments.keySet());
+		this.charges.forEach((charge) -> lost.remove(charge.payment()));
+		return lost.size();
 	}
 
 	int doubles() {

@@ -8,7 +8,6 @@
 package dev.idempotency.storm;
 
 import java.util.Random;
-import java.util.Set;
 
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
@@ -18,7 +17,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import dev.idempotency.test.kill.KillHarness;
-import dev.idempotency.test.kill.KillReport;
 
 /**
  * Tests for a process that is killed repeatedly under load.
@@ -35,8 +33,6 @@ class KillTests {
 	// Repeats a run, as far as processes can be repeated.
 	private final long seed = Long.getLong(KillHarness.SEED_PROPERTY, new Random().nextInt(Integer.MAX_VALUE));
 
-	private final Random random = new Random(this.seed);
-
 	// In each build, CrashTests kills a process at each point of this shape and of leased
 	// mode on PostgreSQL.
 	@ParameterizedTest
@@ -46,12 +42,9 @@ class KillTests {
 	@Tag("promise-5")
 	@Tag("promise-7")
 	void paymentsAreChargedExactlyOnceWhenTheProcessIsKilled(Shape shape, Store store) {
-		PaymentProcesses processes = new PaymentProcesses(shape, store);
-		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random, shape.recognizesCopies());
-		kill(processes, traffic, shape.speed() * PAYMENTS, ROUNDS);
-		Charges charges = new Charges(processes.charges());
-		charges.assertNoneLost(traffic.payments());
-		charges.assertNoneDoubled(traffic.payments());
+		PaymentKills.Result result = kills(shape, store).run(shape.speed() * PAYMENTS, ROUNDS);
+		result.assertNoneLost();
+		result.assertNoneDoubled();
 	}
 
 	@ParameterizedTest
@@ -60,12 +53,9 @@ class KillTests {
 	@Tag("promise-6")
 	@Tag("promise-7")
 	void paymentsAreNotLostAndOnlyOpenOnesAreRepeatedWhenTheProcessIsKilled(Shape shape, Store store) {
-		PaymentProcesses processes = new PaymentProcesses(shape, store);
-		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-		KillReport report = kill(processes, traffic, shape.speed() * PAYMENTS, ROUNDS);
-		Charges charges = new Charges(processes.charges());
-		charges.assertNoneLost(traffic.payments());
-		processes.assertRepeatedOnlyByKilledProcesses(charges, report.killed());
+		PaymentKills.Result result = kills(shape, store).run(shape.speed() * PAYMENTS, ROUNDS);
+		result.assertNoneLost();
+		result.assertRepeatedOnlyByKilledProcesses();
 	}
 
 	@ParameterizedTest
@@ -91,12 +81,9 @@ class KillTests {
 	@Tag("promise-6")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void asynchronousPaymentsWithFailuresAreDrainedDespiteTenKills(Shape shape, Store store) {
-		PaymentProcesses processes = new PaymentProcesses(shape, store);
-		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-		KillReport report = kill(processes, traffic, 300, 10);
-		Charges charges = new Charges(processes.charges());
-		charges.assertNoneLost(traffic.payments());
-		processes.assertRepeatedOnlyByKilledProcesses(charges, report.killed());
+		PaymentKills.Result result = kills(shape, store).run(300, 10);
+		result.assertNoneLost();
+		result.assertRepeatedOnlyByKilledProcesses();
 	}
 
 	@ParameterizedTest
@@ -105,12 +92,9 @@ class KillTests {
 	@Tag("promise-5")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void refusedPaymentsAreNotChargedAndTheOthersOnceDespiteTenKills(Shape shape, Store store) {
-		PaymentProcesses processes = new PaymentProcesses(shape, store);
-		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-		kill(processes, traffic, 300, 10);
-		Charges charges = new Charges(processes.charges());
-		charges.assertNoneLost(traffic.payments());
-		charges.assertNoneDoubled(traffic.payments());
+		PaymentKills.Result result = kills(shape, store).run(300, 10);
+		result.assertNoneLost();
+		result.assertNoneDoubled();
 	}
 
 	@ParameterizedTest
@@ -119,12 +103,9 @@ class KillTests {
 	@Tag("promise-3")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void asynchronousPaymentsWithFailuresAreChargedOnceWithoutKills(Shape shape, Store store) {
-		PaymentProcesses processes = new PaymentProcesses(shape, store);
-		PaymentTraffic traffic = new PaymentTraffic(processes.topic(), this.random);
-		kill(processes, traffic, 3000, 0);
-		Charges charges = new Charges(processes.charges());
-		charges.assertNoneLost(traffic.payments());
-		charges.assertNoneDoubled(traffic.payments());
+		PaymentKills.Result result = kills(shape, store).run(3000, 0);
+		result.assertNoneLost();
+		result.assertNoneDoubled();
 	}
 
 	@ParameterizedTest
@@ -134,31 +115,14 @@ class KillTests {
 	@Tag("promise-3")
 	@EnabledIfSystemProperty(named = "test.kill.rounds", matches = ".+", disabledReason = "Part of the profile storm")
 	void versionsOfAnAccountOnlyGrowDespiteTenKills(Shape shape, Store store) {
-		PaymentProcesses processes = new PaymentProcesses(shape, store);
-		VersionTraffic traffic = new VersionTraffic(processes.topic(), this.random);
-		KillReport report = kill(processes, traffic, shape.speed() * PAYMENTS, 10);
-		Charges charges = new Charges(processes.charges());
-		boolean leased = shape == Shape.VERSION || shape == Shape.BATCH_VERSION;
-		charges.assertVersionsGrow(traffic.highest(), leased ? report.killed() : Set.of());
-		System.out.printf("%s: versions of %d accounts in %d records, killed %d processes%n", processes.name(),
-				traffic.highest().size(), traffic.records(), report.killed().size());
+		PaymentKills.VersionResult result = kills(shape, store).runVersions(shape.speed() * PAYMENTS, 10);
+		result.assertVersionsGrow();
+		System.out.printf("%s, %s: versions of %d accounts in %d records, killed %d processes%n", shape, store,
+				result.traffic().highest().size(), result.traffic().records(), result.report().killed().size());
 	}
 
-	private KillReport kill(PaymentProcesses processes, Traffic traffic, int payments, int rounds) {
-		KillReport report = KillHarness.of(processes.application())
-			.name(processes.name())
-			.seed(this.seed)
-			.traffic((round) -> {
-				traffic.send(payments);
-				traffic.keys().forEach(round::sent);
-			})
-			.pending(processes::lag)
-			.effects(() -> processes.charges().stream().map(Charge::effect).toList())
-			.kills(rounds)
-			.run();
-		System.out.println(report);
-		report.assertNoneLost();
-		return report;
+	private PaymentKills kills(Shape shape, Store store) {
+		return new PaymentKills(shape, store, this.seed);
 	}
 
 }

@@ -87,6 +87,11 @@ public class PaymentApp {
 	}
 
 	@Bean
+	static CompletionFirst completionFirst() {
+		return new CompletionFirst();
+	}
+
+	@Bean
 	static ChargeLog chargeLog(JdbcTemplate jdbc, DataSourceProperties properties) {
 		return new ChargeLog(jdbc, properties);
 	}

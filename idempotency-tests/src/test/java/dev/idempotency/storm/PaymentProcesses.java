@@ -12,6 +12,7 @@ import java.util.Set;
 
 import org.springframework.jdbc.core.JdbcTemplate;
 
+import dev.idempotency.evidence.EvidenceRun;
 import dev.idempotency.test.kill.ChildApplication;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
@@ -43,6 +44,7 @@ final class PaymentProcesses {
 		this.app = shape.configure(store.configure(TestApp.of(PaymentApp.class)))
 			.database(database)
 			.with("topic", this.topic)
+			.with(EvidenceRun.FAULT, CompletionFirst.isEnabled())
 			.with("idempotency.lease", "5s")
 			.with("spring.kafka.listener.concurrency", THREADS)
 			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)

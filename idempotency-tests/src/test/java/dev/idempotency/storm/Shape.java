@@ -7,6 +7,7 @@
 
 package dev.idempotency.storm;
 
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -15,6 +16,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.util.Assert;
 
+import dev.idempotency.Idempotent;
+import dev.idempotency.Mode;
 import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.TestApp;
 
@@ -224,6 +227,13 @@ enum Shape {
 
 	List<Charge> charges(String topic, JdbcTemplate jdbc) {
 		return ChargeLog.read(jdbc);
+	}
+
+	// Whether a kill leaves nothing open.
+	boolean isTransactional() {
+		return Arrays.stream(this.listener.getDeclaredMethods())
+			.map((method) -> method.getAnnotation(Idempotent.class))
+			.anyMatch((annotation) -> annotation != null && annotation.mode() == Mode.TRANSACTIONAL);
 	}
 
 	// The number of payments that a consumer thread may have charged but not completed.

@@ -1,0 +1,98 @@
+/*
+ * Copyright 2026 the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License"); see the file LICENSE.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+package dev.idempotency.evidence;
+
+import java.util.List;
+
+/**
+ * The sections of the page, in their order.
+ */
+public enum Section {
+
+	/**
+	 * Processes that are killed under load.
+	 */
+	KILLS("Kills",
+			"""
+					Two processes of an application consume payments, of which three in ten are sent twice, and one of them is
+					killed with SIGKILL at a random moment of each round. Afterwards every payment is compared with the effects in
+					the database. *Open at a kill* are effects that happened before the kill, and whose completion had not. Only
+					these may be repeated, and only in leased mode.""",
+			true, "kills", "operations", "lost", "doubled", "open at a kill"),
+
+	/**
+	 * Hours of steady load.
+	 */
+	SOAK("Soak", """
+			One process works at about half of its highest rate. The slope is that of the straight line through the
+			samples after the first quarter of the time.""", false),
+
+	/**
+	 * Faults of the network.
+	 */
+	NETWORK("Faults of the network", """
+			A proxy stands between the application and one server. Payments are sent during the whole run. *Recovered*
+			is the time from the end of the fault to the next effect of each partition.""", false, "operations", "lost",
+			"doubled", "open at the fault", "recovered, s"),
+
+	/**
+	 * Failovers of servers.
+	 */
+	FAILOVERS("Failovers", """
+			A server is killed or frozen under load, and another one takes its place.""", false, "operations", "lost",
+			"doubled", "recovered, s"),
+
+	/**
+	 * Settings of Redis that lose writes.
+	 */
+	DURABILITY("Redis with weaker durability", """
+			Redis is killed and restarted under load, with settings under which it may forget keys. Forgotten keys are
+			duplicates that take effect again if their records are sent or delivered again.""", false, "operations",
+			"restarts", "lost", "doubled", "keys forgotten"),
+
+	/**
+	 * Versions of servers.
+	 */
+	VERSIONS("Versions of servers", """
+			The tests of the store's contract, and payments whose processes are killed, on each version that can be
+			installed.""", false, "version", "tests", "failed", "kills", "lost", "doubled");
+
+	private final String title;
+
+	private final String text;
+
+	private final boolean summed;
+
+	private final List<String> columns;
+
+	Section(String title, String text, boolean summed, String... columns) {
+		this.title = title;
+		this.text = text;
+		this.summed = summed;
+		this.columns = List.of(columns);
+	}
+
+	String title() {
+		return this.title;
+	}
+
+	String text() {
+		return this.text;
+	}
+
+	// Whether the figures of several runs are added, or those of the last run count.
+	boolean summed() {
+		return this.summed;
+	}
+
+	// Empty if each figure is a row.
+	List<String> columns() {
+		return this.columns;
+	}
+
+}
