@@ -22,6 +22,7 @@ import java.util.stream.Stream;
 
 import org.jspecify.annotations.Nullable;
 
+import dev.idempotency.soak.SoakExhibit;
 import dev.idempotency.storm.KillExhibits;
 
 /**
@@ -37,7 +38,9 @@ public final class EvidenceRun {
 
 	private static final String MARK = "<!-- The rest of this page is written by .ci/evidence. -->\n";
 
-	private final List<Exhibit> all = Stream.of(KillExhibits.all()).flatMap(List::stream).toList();
+	private final List<Exhibit> all = Stream.of(KillExhibits.all(), List.<Exhibit>of(new SoakExhibit()))
+		.flatMap(List::stream)
+		.toList();
 
 	private final List<String> only = new ArrayList<>();
 
