@@ -106,6 +106,15 @@ enum Limit {
 			(combination) -> combination.is(Factor.ACK, "COUNT", "COUNT_TIME")),
 
 	/**
+	 * A commit that fails in a rebalance.
+	 */
+	RECOVERED_IN_A_REBALANCE(
+			"With two consumers in the cooperative protocol, Spring Kafka does not repeat the commit of a record that "
+					+ "an error handler has recovered in a rebalance, in MANUAL_IMMEDIATE and of a batch: its offset "
+					+ "may remain uncommitted, and a dead letter may be published twice.",
+			Limit::commitsInARebalance),
+
+	/**
 	 * Unreadable results.
 	 */
 	RESULT_NOT_READABLE(
@@ -137,8 +146,19 @@ enum Limit {
 	 * @return the number of records
 	 */
 	static long lag(Combination combination) {
-		return ASYNCHRONOUS_LAG.applies(combination) ? (long) POLL * Traffic.PARTITIONS
-				: COUNTED_ACKNOWLEDGMENT.applies(combination) ? Traffic.PARTITIONS : 0;
+		// As many as were recovered during the rebalance.
+		return RECOVERED_IN_A_REBALANCE.applies(combination) ? Long.MAX_VALUE
+				: ASYNCHRONOUS_LAG.applies(combination) ? (long) POLL * Traffic.PARTITIONS
+						: COUNTED_ACKNOWLEDGMENT.applies(combination) ? Traffic.PARTITIONS : 0;
+	}
+
+	// The error handlers of retry topics always commit. With a Kafka transaction, the
+	// offset is sent to the transaction.
+	private static boolean commitsInARebalance(Combination combination) {
+		return combination.is(Factor.CONSUMERS, "two") && combination.is(Factor.PROTOCOL, "cooperative")
+				&& !combination.kafkaTransaction() && !combination.stopping()
+				&& (combination.batch() || (combination.is(Factor.ACK, "MANUAL_IMMEDIATE")
+						&& (combination.retryTopic() || !combination.asynchronous())));
 	}
 
 	boolean applies(Combination combination) {

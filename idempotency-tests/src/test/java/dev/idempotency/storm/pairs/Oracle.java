@@ -68,8 +68,8 @@ final class Oracle {
 		checkOutcomes();
 		checkRecords();
 		checkOutput();
-		check(this.evidence.lag() <= (allows(Limit.ASYNCHRONOUS_LAG) ? Limit.lag(this.combination) : 0), "lag",
-				this.evidence.lag());
+		check(this.evidence.lag() <= ((allows(Limit.ASYNCHRONOUS_LAG) || allows(Limit.RECOVERED_IN_A_REBALANCE))
+				? Limit.lag(this.combination) : 0), "lag", this.evidence.lag());
 		return this.problems;
 	}
 
@@ -150,8 +150,8 @@ final class Oracle {
 			check(dead == 0 || allows(Limit.BATCH_GIVEN_UP), "dropped dead letter", message);
 		}
 		else if (this.model.dead(message)) {
-			check(dead == 1 || (dead > 1 && allows(Limit.ASYNCHRONOUS_REDELIVERY))
-					|| (dead > 1 && allows(Limit.BATCH_GIVEN_UP)), "dead letter", message, dead);
+			check(dead == 1 || (dead > 1 && (allows(Limit.ASYNCHRONOUS_REDELIVERY) || allows(Limit.BATCH_GIVEN_UP)
+					|| allows(Limit.RECOVERED_IN_A_REBALANCE))), "dead letter", message, dead);
 		}
 		else {
 			check(dead == 0 || mayDie, "valid dead letter", message, dead);
