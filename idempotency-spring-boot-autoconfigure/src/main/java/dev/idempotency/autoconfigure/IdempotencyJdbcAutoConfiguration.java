@@ -68,6 +68,7 @@ public final class IdempotencyJdbcAutoConfiguration {
 		if (jdbc.layout() == Layout.PARTITIONED && cleanup) {
 			JdbcSchemaValidation.requireMaintenance(dataSource, table);
 		}
+		NetworkTimeouts.check(dataSource, definition.name());
 		PlatformTransactionManager manager = JdbcTransactionManagers.find(beanFactory, dataSource,
 				jdbc.transactionManager(), definition.prefix(), (problem) -> {
 				});

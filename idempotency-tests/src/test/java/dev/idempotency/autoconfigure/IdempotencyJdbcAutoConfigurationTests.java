@@ -21,6 +21,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import dev.idempotency.jdbc.JdbcIdempotencyStore;
 import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.testsupport.Contexts;
+import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.Servers;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -126,6 +127,22 @@ class IdempotencyJdbcAutoConfigurationTests {
 	private ApplicationContextRunner withoutFlyway() {
 		return with(Contexts.without(FlywayAutoConfiguration.class))
 			.withClassLoader(new FilteredClassLoader("org.flywaydb"));
+	}
+
+	@Test
+	@Tag("promise-11")
+	void connectionsWithoutANetworkTimeoutAreWarnedOf() {
+		try (Logs logs = Logs.ofThisThread()) {
+			start(this.runner);
+			assertThat(logs.messages("WARN")).filteredOn((message) -> message.contains("have no network timeout"))
+				.singleElement()
+				.asString()
+				.contains("store 'default'", "Add 'socketTimeout' to the JDBC URL");
+		}
+		try (Logs logs = Logs.ofThisThread()) {
+			start(this.runner.withPropertyValues("spring.datasource.hikari.data-source-properties.socketTimeout=60"));
+			assertThat(logs.messages("WARN")).noneMatch((message) -> message.contains("network timeout"));
+		}
 	}
 
 	private static void start(ApplicationContextRunner runner) {

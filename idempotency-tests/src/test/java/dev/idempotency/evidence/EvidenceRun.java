@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.soak.SoakExhibit;
 import dev.idempotency.storm.KillExhibits;
+import dev.idempotency.storm.NetworkExhibit;
 
 /**
  * Runs what is missing of the evidence, and writes the page after each run.
@@ -38,7 +39,8 @@ public final class EvidenceRun {
 
 	private static final String MARK = "<!-- The rest of this page is written by .ci/evidence. -->\n";
 
-	private final List<Exhibit> all = Stream.of(KillExhibits.all(), List.<Exhibit>of(new SoakExhibit()))
+	private final List<Exhibit> all = Stream
+		.of(KillExhibits.all(), List.<Exhibit>of(new SoakExhibit()), NetworkExhibit.all())
 		.flatMap(List::stream)
 		.toList();
 

@@ -258,7 +258,8 @@ class LateAcknowledgmentTests {
 		app.awaitBlocked("timed");
 		one(app.store()).release(other);
 		app.awaitDone("timed");
-		assertThat(app.listeners(Listeners.class).runs("timed")).containsExactly("a b", "c", "x");
+		// The first poll contains "x" if its partition has answered first.
+		assertThat(String.join(" ", app.listeners(Listeners.class).runs("timed"))).isEqualTo("a b c x");
 	}
 
 	@Test

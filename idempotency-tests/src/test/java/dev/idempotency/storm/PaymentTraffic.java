@@ -17,6 +17,7 @@ import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Function;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -40,6 +41,8 @@ final class PaymentTraffic implements Traffic {
 
 	private final boolean copies;
 
+	private final Function<ProducerRecord<String, String>, Future<RecordMetadata>> sender;
+
 	private final Map<String, Long> payments = new LinkedHashMap<>();
 
 	private final Queue<String> later = new ArrayDeque<>();
@@ -59,6 +62,12 @@ final class PaymentTraffic implements Traffic {
 	 * @param copies whether some payments are sent twice
 	 */
 	PaymentTraffic(String topic, Random random, boolean copies) {
+		this(topic, random, copies, Kafka::sendSoon);
+	}
+
+	PaymentTraffic(String topic, Random random, boolean copies,
+			Function<ProducerRecord<String, String>, Future<RecordMetadata>> sender) {
+		this.sender = sender;
 		this.copies = copies;
 		this.topic = topic;
 		this.random = random;
@@ -131,7 +140,7 @@ final class PaymentTraffic implements Traffic {
 	}
 
 	private void send(ProducerRecord<String, String> record) {
-		this.unconfirmed.add(new Sent(record, Kafka.sendSoon(record)));
+		this.unconfirmed.add(new Sent(record, this.sender.apply(record)));
 		this.records++;
 	}
 

@@ -97,7 +97,7 @@ public final class Contexts {
 	private static ApplicationContextRunner with(List<Class<?>> autoConfigurations) {
 		return new ApplicationContextRunner(CachingContext::new)
 			.withConfiguration(AutoConfigurations.of(autoConfigurations.toArray(Class<?>[]::new)))
-			.withPropertyValues("spring.datasource.url=" + DATABASE.get(),
+			.withPropertyValues("spring.datasource.url=" + DATABASE.get() + "?socketTimeout=60",
 					"spring.datasource.username=" + Servers.postgres().username(),
 					"spring.datasource.password=" + Servers.postgres().password(),
 					"spring.datasource.hikari.minimum-idle=0", "spring.flyway.enabled=false",

@@ -22,7 +22,7 @@ import software.amazon.awssdk.services.dynamodb.DynamoDbClient;
 @ConditionalOnProperty(DynamoDbClients.ENDPOINT)
 public class DynamoDbClients {
 
-	static final String ENDPOINT = "test.dynamodb.endpoint";
+	public static final String ENDPOINT = "test.dynamodb.endpoint";
 
 	@Bean
 	static DynamoDbClient dynamoDbClient(@Value("${" + ENDPOINT + "}") URI endpoint) {

@@ -48,6 +48,10 @@ public final class StoppableKafka implements AutoCloseable {
 
 	private final int port = Ports.free();
 
+	private final int proxiedPort = Ports.free();
+
+	private final int proxyPort = Ports.free();
+
 	private final Path directory;
 
 	private final Path configuration;
@@ -84,10 +88,14 @@ public final class StoppableKafka implements AutoCloseable {
 		Properties properties = new Properties();
 		properties.putAll(Servers.BROKER);
 		properties.putAll(Map.of("process.roles", "broker,controller", "node.id", "0", "listeners",
-				"PLAINTEXT://127.0.0.1:" + this.port + ",CONTROLLER://127.0.0.1:" + controller,
+				"PLAINTEXT://127.0.0.1:" + this.port + ",PROXIED://127.0.0.1:" + this.proxiedPort
+						+ ",CONTROLLER://127.0.0.1:" + controller,
 				"controller.listener.names", "CONTROLLER", "controller.quorum.voters", "0@127.0.0.1:" + controller,
 				"log.dirs", data(), "offsets.topic.replication.factor", "1", "log.cleaner.dedupe.buffer.size",
 				"2097152"));
+		properties.putAll(Map.of("advertised.listeners",
+				"PLAINTEXT://127.0.0.1:" + this.port + ",PROXIED://127.0.0.1:" + this.proxyPort,
+				"listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT"));
 		// A killed broker can register again when its former session has ended.
 		properties.putAll(Map.of("broker.session.timeout.ms", "2000", "broker.heartbeat.interval.ms", "200"));
 		return properties;
@@ -109,6 +117,14 @@ public final class StoppableKafka implements AutoCloseable {
 
 	public String bootstrapServers() {
 		return "127.0.0.1:" + this.port;
+	}
+
+	/**
+	 * Start a proxy. Clients that use it do not know another address of the broker.
+	 * @return the proxy
+	 */
+	public FaultyNetwork proxy() {
+		return new FaultyNetwork(this.proxiedPort, this.proxyPort);
 	}
 
 	/**

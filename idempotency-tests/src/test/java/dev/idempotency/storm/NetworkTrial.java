@@ -1,0 +1,147 @@
+/*
+ * Copyright 2026 the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License"); see the file LICENSE.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+package dev.idempotency.storm;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.common.serialization.StringSerializer;
+import org.jspecify.annotations.Nullable;
+import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.util.Assert;
+
+import dev.idempotency.test.kill.ChildApplication;
+import dev.idempotency.testsupport.DynamoDbClients;
+import dev.idempotency.testsupport.FaultyNetwork;
+import dev.idempotency.testsupport.Kafka;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.StoppableKafka;
+import dev.idempotency.testsupport.TestApp;
+
+/**
+ * An application that reaches one of its servers through a proxy. Its traffic, and those
+ * who count, do not.
+ */
+final class NetworkTrial implements AutoCloseable {
+
+	private static final Pattern PORT = Pattern.compile("localhost:(\\d+)/");
+
+	private final NetworkTarget target;
+
+	private final @Nullable StoppableKafka kafka;
+
+	private final @Nullable KafkaProducer<String, String> producer;
+
+	private final String topic;
+
+	private final String database;
+
+	private final JdbcTemplate jdbc;
+
+	private final FaultyNetwork network;
+
+	private final PaymentTraffic traffic;
+
+	NetworkTrial(NetworkTarget target, Random random) {
+		this.target = target;
+		this.database = target.store().newDatabase();
+		this.jdbc = target.store().jdbc(this.database);
+		ChargeLog.create(this.jdbc);
+		if (target == NetworkTarget.BROKER) {
+			this.kafka = StoppableKafka.create();
+			this.topic = Servers.unique("payments-");
+			this.kafka.createTopic(this.topic, PaymentTraffic.PARTITIONS);
+			KafkaProducer<String, String> producer = new KafkaProducer<>(
+					Map.of("bootstrap.servers", this.kafka.bootstrapServers()), new StringSerializer(),
+					new StringSerializer());
+			this.producer = producer;
+			this.network = this.kafka.proxy();
+			this.traffic = new PaymentTraffic(this.topic, random, true, producer::send);
+		}
+		else {
+			this.kafka = null;
+			this.producer = null;
+			this.topic = Servers.newTopic("payments", PaymentTraffic.PARTITIONS);
+			this.network = new FaultyNetwork(port());
+			this.traffic = new PaymentTraffic(this.topic, random);
+		}
+	}
+
+	private int port() {
+		return switch (this.target) {
+			case REDIS -> Servers.redis().port();
+			case DYNAMODB -> Servers.dynamoDb().endpoint().getPort();
+			default -> {
+				Matcher matcher = PORT.matcher(this.database);
+				Assert.state(matcher.find(), this.database);
+				yield Integer.parseInt(matcher.group(1));
+			}
+		};
+	}
+
+	ChildApplication application() {
+		TestApp app = this.target.shape()
+			.configure(this.target.store().configure(TestApp.of(PaymentApp.class)))
+			.database(this.database)
+			.with("topic", this.topic)
+			.with("idempotency.lease", "5s")
+			.with("spring.kafka.listener.concurrency", PaymentProcesses.THREADS)
+			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)
+			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+		int port = this.network.port();
+		switch (this.target) {
+			case BROKER -> app.with("spring.kafka.bootstrap-servers", "127.0.0.1:" + port);
+			case REDIS -> app.with("spring.data.redis.port", port);
+			case DYNAMODB -> app.with(DynamoDbClients.ENDPOINT, "http://127.0.0.1:" + port);
+			case POSTGRESQL_TRANSACTIONAL, POSTGRESQL_LEASED -> app.database(proxied(port) + "?socketTimeout=5");
+			case MARIADB_TRANSACTIONAL -> app.database(proxied(port) + "&socketTimeout=5000");
+		}
+		return app.child().name("network").readyWhenOutputContains(PaymentApp.STARTED);
+	}
+
+	private String proxied(int port) {
+		return PORT.matcher(this.database).replaceFirst("localhost:" + port + "/");
+	}
+
+	FaultyNetwork network() {
+		return this.network;
+	}
+
+	PaymentTraffic traffic() {
+		return this.traffic;
+	}
+
+	long effects() {
+		return this.jdbc.queryForObject("SELECT count(*) FROM charge", Long.class);
+	}
+
+	long lag() {
+		return (this.kafka != null) ? Kafka.lagAt(this.kafka.bootstrapServers(), this.topic, this.topic)
+				: Kafka.lag(this.topic, this.topic);
+	}
+
+	List<Charge> charges() {
+		return ChargeLog.read(this.jdbc);
+	}
+
+	@Override
+	public void close() {
+		this.network.close();
+		if (this.producer != null) {
+			this.producer.close();
+		}
+		if (this.kafka != null) {
+			this.kafka.close();
+		}
+	}
+
+}
