@@ -11,6 +11,7 @@ import java.lang.reflect.Modifier;
 import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -20,6 +21,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.function.BiConsumer;
+import java.util.stream.BaseStream;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonInclude;
@@ -28,6 +30,7 @@ import org.springframework.util.ClassUtils;
 import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.io.NumberOutput;
 import tools.jackson.databind.BeanDescription;
+import tools.jackson.databind.DatabindException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.SerializationConfig;
@@ -116,6 +119,8 @@ final class CanonicalForm {
 		module.addSerializer(Float.class, new Form<>(CanonicalForm::writeFloatingPoint));
 		module.addSerializer(Float.TYPE, new Form<>(CanonicalForm::writeFloatingPoint));
 		module.addSerializer(ByteBuffer.class, new Form<>(CanonicalForm::writeBuffer));
+		module.addSerializer(Iterator.class, new Form<>(CanonicalForm::refuse));
+		module.addSerializer(BaseStream.class, new Form<>(CanonicalForm::refuse));
 		// Texts of any class, such as those of Avro.
 		module.addSerializer(CharSequence.class,
 				new Form<>((text, generator) -> generator.writeString(text.toString())));
@@ -162,6 +167,11 @@ final class CanonicalForm {
 		byte[] bytes = new byte[buffer.remaining()];
 		buffer.duplicate().get(bytes);
 		generator.writeBinary(bytes);
+	}
+
+	// The handler would find it empty.
+	private static void refuse(Object value, JsonGenerator generator) {
+		throw DatabindException.from(generator, "A " + value.getClass().getName() + " can be read only once");
 	}
 
 	/**

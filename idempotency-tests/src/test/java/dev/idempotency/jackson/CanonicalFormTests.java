@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.Date;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -28,6 +29,8 @@ import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 import com.fasterxml.jackson.annotation.JsonAnyGetter;
 import com.fasterxml.jackson.annotation.JsonAutoDetect;
@@ -391,6 +394,18 @@ class CanonicalFormTests {
 		assertRefused(new Paid(new Hidden("secret")));
 	}
 
+	// The handler would find it empty.
+	@Test
+	void valueThatCanBeReadOnceIsNotRead() {
+		Iterator<String> iterator = List.of("a").iterator();
+		assertRefused(iterator);
+		assertRefused(new Rows(Stream.of("a"), null));
+		assertRefused(new Rows(null, iterator));
+		assertRefused(IntStream.of(1));
+		assertThat(iterator).hasNext();
+		assertThat(canonical(new Rows(null, null))).isEqualTo("{}");
+	}
+
 	private void assertRefused(Object value) {
 		assertThatExceptionOfType(JacksonException.class).isThrownBy(() -> canonical(value))
 			.withMessageNotContaining("secret");
@@ -425,6 +440,10 @@ class CanonicalFormTests {
 	@Test
 	void canonicalFormHasAVersion() {
 		assertThat(this.serialization.canonicalVersion()).isEqualTo(1);
+	}
+
+	record Rows(Stream<String> stream, Iterator<String> iterator) {
+
 	}
 
 	record Amount(BigDecimal value) {
