@@ -8,6 +8,7 @@
 package dev.idempotency;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -24,15 +25,16 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ListenerCensus {
 
-	private final Map<String, Listener> listeners = new ConcurrentHashMap<>();
+	// Methods may have the same name, and a method several containers.
+	private final Map<List<@Nullable String>, Listener> listeners = new ConcurrentHashMap<>();
 
 	/**
-	 * Add a listener, or replace the one of the same name.
+	 * Add a listener, or replace the one of the same name, topics and group.
 	 * @param listener the listener
 	 */
 	@Internal
 	public void add(Listener listener) {
-		this.listeners.put(listener.name(), listener);
+		this.listeners.put(Arrays.asList(listener.name(), listener.topics(), listener.group()), listener);
 	}
 
 	/**
@@ -41,7 +43,11 @@ public final class ListenerCensus {
 	 * @return the listeners by their names
 	 */
 	public List<Listener> listeners() {
-		return this.listeners.values().stream().sorted(Comparator.comparing(Listener::name)).toList();
+		return this.listeners.values().stream()
+			.sorted(Comparator.comparing(Listener::name)
+				.thenComparing(Listener::topics)
+				.thenComparing((listener) -> String.valueOf(listener.group())))
+			.toList();
 	}
 
 	/**

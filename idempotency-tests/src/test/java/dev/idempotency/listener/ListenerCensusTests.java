@@ -79,8 +79,20 @@ class ListenerCensusTests {
 		assertThat(analysis.getAction()).startsWith("Put @Idempotent on it, or @NotIdempotent");
 	}
 
+	@Test
+	void listenersOfTheSameNameAreListed() {
+		this.runner.withUserConfiguration(Overloaded.class, Repeated.class)
+			.run((context) -> assertThat(context.getBean(ListenerCensus.class).listeners())
+				.extracting(Listener::name, Listener::topics, Listener::group,
+						(listener) -> listener.protection() != null)
+				.containsExactly(tuple("ListenerCensusTests.Overloaded.listen", "topics [keyed]", "group", true),
+						tuple("ListenerCensusTests.Overloaded.listen", "topics [plain]", "group", false),
+						tuple("ListenerCensusTests.Repeated.listen", "topics [all]", "one", false),
+						tuple("ListenerCensusTests.Repeated.listen", "topics [all]", "two", false)));
+	}
+
 	@ParameterizedTest
-	@CsvSource({ "Both, is @Idempotent and @NotIdempotent.", "Blank, gives no reason." })
+	@CsvSource({ "Both, is @Idempotent and @NotIdempotent.", "OfClass, is @Idempotent and @NotIdempotent.", "Blank, gives no reason." })
 	void contradictoryDeclarationStopsTheStart(String listener, String problem) throws ClassNotFoundException {
 		assertThat(Contexts
 			.failure(this.runner.withUserConfiguration(Class.forName(getClass().getName() + '$' + listener)))
@@ -124,6 +136,38 @@ class ListenerCensusTests {
 		@Idempotent
 		@NotIdempotent("both")
 		@KafkaListener(topics = "both", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	@Idempotent
+	static class OfClass {
+
+		@NotIdempotent("both")
+		@KafkaListener(topics = "both", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
+	static class Overloaded {
+
+		@Idempotent
+		@KafkaListener(topics = "keyed", groupId = "group")
+		void listen(String value) {
+		}
+
+		@KafkaListener(topics = "plain", groupId = "group")
+		void listen(Integer value) {
+		}
+
+	}
+
+	static class Repeated {
+
+		@KafkaListener(topics = "all", groupId = "one")
+		@KafkaListener(topics = "all", groupId = "two")
 		void listen(String value) {
 		}
 

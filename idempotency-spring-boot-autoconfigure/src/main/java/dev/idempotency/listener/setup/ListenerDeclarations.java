@@ -55,8 +55,7 @@ record ListenerDeclarations(ListenerCensus census, Environment environment) {
 			String name = ListenerSettings.where(method, type);
 			NotIdempotent declared = declared(method, type);
 			Idempotent idempotent = IdempotentAdvisor.annotation(candidate, type);
-			IdempotencyConfigurationException.check(
-					declared == null || !AnnotatedElementUtils.hasAnnotation(method, Idempotent.class),
+			IdempotencyConfigurationException.check(declared == null || idempotent == null,
 					"The listener " + name + " is @Idempotent and @NotIdempotent.", "Remove one of them.");
 			IdempotencyConfigurationException.check(declared == null || StringUtils.hasText(declared.value()),
 					"@NotIdempotent on " + name + " gives no reason.",
