@@ -59,10 +59,12 @@ record UnknownProperties(Environment environment) implements SmartInitializingSi
 			.filter(IterableConfigurationPropertySource.class::isInstance)
 			.flatMap((source) -> ((IterableConfigurationPropertySource) source).stream())
 			.filter(PREFIX::isAncestorOf)
-			.filter((name) -> KNOWN.stream().noneMatch((known) -> known.equals(name) || known.isAncestorOf(name)))
+			// A section without properties in a YAML file is a property without a value.
+			.filter((name) -> KNOWN.stream()
+				.noneMatch((known) -> known.equals(name) || known.isAncestorOf(name) || name.isAncestorOf(known)))
 			.distinct()
-			.forEach((name) -> logger.warn("The property '" + name + "' has no effect, because the library has no such "
-					+ "property. The nearest one is '" + nearest(name) + "'"));
+			.forEach((name) -> logger.warn("The library has no property '" + name + "'. The nearest one is '" + nearest(name)
+					+ "'. Correct the name, unless the property is not meant for the library"));
 	}
 
 	private static ConfigurationPropertyName nearest(ConfigurationPropertyName name) {
