@@ -8,6 +8,7 @@
 package dev.idempotency.template;
 
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Objects;
 
 import org.jspecify.annotations.Nullable;
@@ -279,6 +280,10 @@ final class Item {
 				return new Claim.Mismatch();
 			}
 			this.differs = true;
+		}
+		if (first.hasOtherContent()) {
+			// Another content than that of the first one may be the one that has completed.
+			this.differs = Arrays.equals(own.fingerprint(), first.operation().fingerprint());
 		}
 		this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;
 		return (this.decision == Decision.COPY) ? null : first.claim;

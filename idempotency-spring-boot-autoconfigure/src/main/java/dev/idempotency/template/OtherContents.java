@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.RateLimit;
+import dev.idempotency.store.Fingerprint;
 import dev.idempotency.template.OperationObserver.Outcome;
 
 /**
@@ -38,7 +39,8 @@ final class OtherContents {
 	private static final int COMPLETED = 1024;
 
 	// Some of the operations that this process has completed last, by the hash codes of
-	// their keys.
+	// their keys. Those without a content that is reported are left out: their origins may hold
+	// records.
 	private final AtomicReferenceArray<@Nullable IdempotentOperation> completed = new AtomicReferenceArray<>(COMPLETED);
 
 	private final Deque<OtherContent> last = new ArrayDeque<>();
@@ -49,7 +51,8 @@ final class OtherContents {
 		if (outcome == Outcome.OTHER_CONTENT) {
 			report(operation);
 		}
-		else if (outcome == Outcome.PROCESSED || outcome == Outcome.DECLINED) {
+		else if ((outcome == Outcome.PROCESSED || outcome == Outcome.DECLINED)
+				&& Fingerprint.isReported(operation.fingerprint())) {
 			this.completed.lazySet(slot(operation.key()), operation);
 		}
 	}

@@ -7,8 +7,11 @@
 
 package dev.idempotency.template;
 
+import java.lang.ref.WeakReference;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
 
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -18,12 +21,14 @@ import dev.idempotency.IdempotencyKey;
 import dev.idempotency.Mode;
 import dev.idempotency.memory.InMemoryIdempotencyStore;
 import dev.idempotency.store.Fingerprint;
+import dev.idempotency.template.BatchHandler.BatchItem;
 import dev.idempotency.template.IdempotencyTemplate.Settings;
 import dev.idempotency.testsupport.Logs;
 import dev.idempotency.testsupport.TextCodec;
 import dev.idempotency.testsupport.UnreliableStore;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 /**
  * Tests for {@link OtherContents}.
@@ -80,6 +85,36 @@ class OtherContentsTests {
 		}
 		assertThat(this.template.admin().otherContents()).extracting(OtherContent::record)
 			.containsExactly("second", "third");
+	}
+
+	@Test
+	void itemsOfABatchAreComparedWithTheCompletedContent() {
+		run("batch", "reserve", "first");
+		List<BatchItem> items = Stream.of("confirm", "reserve", "confirm")
+			.map((content) -> new BatchItem(operation("batch", content, content), "lane"))
+			.toList();
+		this.template.executeAll(items, new TextCodec(), (due) -> {
+			throw new IllegalStateException("no item is due");
+		});
+		assertThat(this.template.admin().otherContents()).extracting(OtherContent::record)
+			.containsExactly("confirm", "confirm");
+	}
+
+	// The origin may be a record with its content.
+	@Test
+	void originOfAnOperationWhoseContentIsNotReportedIsNotKept() {
+		WeakReference<Object> origin = new WeakReference<>(runWithOriginOfItsOwn());
+		await().untilAsserted(() -> {
+			System.gc();
+			assertThat(origin.get()).isNull();
+		});
+	}
+
+	private Object runWithOriginOfItsOwn() {
+		Object origin = new Object();
+		this.template.operation("unreported", "key").origin(origin).execute(() -> {
+		});
+		return origin;
 	}
 
 	@Test
