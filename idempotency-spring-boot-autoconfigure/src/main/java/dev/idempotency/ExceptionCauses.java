@@ -70,6 +70,17 @@ public final class ExceptionCauses {
 	}
 
 	/**
+	 * Return whether an error may be that of a content, which would cause it with each
+	 * delivery and stop the container. An error of the JVM, such as a lack of memory, has
+	 * other causes; a stack overflow has not.
+	 * @param error the error that reading or writing the content has thrown
+	 * @return whether the content may be the cause
+	 */
+	public static boolean mayBeOfContent(Throwable error) {
+		return !(error instanceof VirtualMachineError) || error instanceof StackOverflowError;
+	}
+
+	/**
 	 * Return the exception with which the origin of a stage has failed.
 	 * @param error the exception with which the stage has failed
 	 * @return the exception inside of a {@link CompletionException}, else the given one

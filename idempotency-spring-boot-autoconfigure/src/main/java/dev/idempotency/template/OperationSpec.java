@@ -16,6 +16,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyConfigurationException;
+import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;
@@ -119,7 +120,10 @@ public final class OperationSpec {
 		try {
 			this.fingerprint = serialization.fingerprint(content);
 		}
-		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
+		catch (Throwable ex) {
+			if (!ExceptionCauses.mayBeOfContent(ex)) {
+				throw ex;
+			}
 			throw new IdempotencyFingerprintUnusableException("The content of the operation '" + this.name + "', "
 					+ ((content != null) ? "a " + content.getClass().getName() : "null")
 					+ ", cannot be serialized. Use values that can be written as JSON.", ex);

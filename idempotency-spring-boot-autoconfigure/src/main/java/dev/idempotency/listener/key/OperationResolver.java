@@ -215,6 +215,9 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 
 	private byte @Nullable [] fingerprint(RecordContext context, Origin origin) {
 		RecordExpression expression = this.expressions.fingerprint();
+		if (expression == null && this.settings.onOtherContent() == OtherContentPolicy.IGNORE) {
+			return null;
+		}
 		if (expression == null) {
 			byte[] sent = TextHeaders.fingerprint(context.record().headers());
 			return (sent != null) ? Fingerprint.ofMessage(sent)
@@ -228,7 +231,10 @@ public record OperationResolver(Settings settings, ListenerExpressions expressio
 					? Fingerprint.ofReported(form.canonicalVersion(), form.canonical(content))
 					: form.fingerprint(content);
 		}
-		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
+		catch (Throwable ex) {
+			if (!ExceptionCauses.mayBeOfContent(ex)) {
+				throw ex;
+			}
 			throw new IdempotencyFingerprintUnusableException("The fingerprint '" + expression + "' "
 					+ ((content != null) ? "yields a " + content.getClass().getName() + " that cannot be serialized"
 							: "failed")

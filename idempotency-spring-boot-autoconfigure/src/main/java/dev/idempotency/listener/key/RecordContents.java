@@ -44,6 +44,24 @@ final class RecordContents {
 		if (!this.compared || (value != null && this.unsuitable.contains(value.getClass()))) {
 			return null;
 		}
+		try {
+			return written(value);
+		}
+		catch (Throwable ex) {
+			// Even a value that is too large must not be the reason why its record is not
+			// processed.
+			if (value != null && this.unsuitable.add(value.getClass())) {
+				logger.info("The content of records with a value of " + value.getClass().getName()
+						+ " is not compared, because it cannot be written as JSON: " + ex.getClass().getName() + " ("
+						+ origin
+						+ "). A key that is used for several operations is not noticed. Declare the 'fingerprint' of "
+						+ "@Idempotent, or set its 'onOtherContent' to IGNORE");
+			}
+			return null;
+		}
+	}
+
+	private byte @Nullable [] written(@Nullable Object value) {
 		int version = (this.serialization != null) ? this.serialization.canonicalVersion() : 0;
 		if (value instanceof String text) {
 			return Fingerprint.ofReported(version, text.getBytes(StandardCharsets.UTF_8));
@@ -54,22 +72,8 @@ final class RecordContents {
 		if (value instanceof Bytes bytes) {
 			return Fingerprint.ofReported(version, bytes.get());
 		}
-		if (this.serialization == null) {
-			return null;
-		}
-		try {
-			return Fingerprint.ofReported(version, this.serialization.canonical(value));
-		}
-		catch (Exception | StackOverflowError | LinkageError | AssertionError ex) {
-			if (value != null && this.unsuitable.add(value.getClass())) {
-				logger.info("The content of records with a value of " + value.getClass().getName()
-						+ " is not compared, because it cannot be written as JSON: " + ex.getClass().getName() + " ("
-						+ origin
-						+ "). A key that is used for several operations is not noticed. Declare the 'fingerprint' of "
-						+ "@Idempotent, or set its 'onOtherContent' to IGNORE");
-			}
-			return null;
-		}
+		return (this.serialization != null)
+				? Fingerprint.ofReported(version, this.serialization.canonical(value)) : null;
 	}
 
 }

@@ -22,9 +22,13 @@ import org.springframework.expression.ParseException;
 import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.CompoundExpression;
+import org.springframework.expression.spel.ast.ConstructorReference;
 import org.springframework.expression.spel.ast.Indexer;
 import org.springframework.expression.spel.ast.Literal;
+import org.springframework.expression.spel.ast.MethodReference;
 import org.springframework.expression.spel.ast.OpPlus;
+import org.springframework.expression.spel.ast.TypeReference;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
@@ -68,7 +72,7 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 					"The key expression '" + text + "' of @Idempotent on " + listener + " has a sum inside another "
 							+ "operation, where a part that is null would become the text 'null' of the key.",
 					"Put the sum at the top: #payload.a.toLowerCase() + ':' + #payload.b.");
-			if (attribute.equals("key") && variables.isEmpty()) {
+			if (attribute.equals("key") && variables.isEmpty() && !mayVary(expression)) {
 				throw withoutVariable(expression, listener);
 			}
 			if (unknown.isEmpty()) {
@@ -95,6 +99,13 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 		return new IdempotencyConfigurationException("The key expression '" + text + "' of @Idempotent on " + listener
 				+ " uses no variable, so all records would have the same key, and only the first one would be processed.",
 				corrected + ".");
+	}
+
+	// Code of the application may read what belongs to the thread, such as the MDC.
+	private static boolean mayVary(SpelExpression expression) {
+		return nodes(expression.getAST()).anyMatch((node) -> node instanceof ConstructorReference
+				|| (node instanceof CompoundExpression && node.getChild(0) instanceof TypeReference
+						&& DeclaredTypes.children(node).anyMatch(MethodReference.class::isInstance)));
 	}
 
 	private static Stream<SpelNode> nodes(SpelNode node) {

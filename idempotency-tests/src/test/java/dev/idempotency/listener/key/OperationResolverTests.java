@@ -100,6 +100,8 @@ class OperationResolverTests {
 
 	private MissingKeyPolicy policy = MissingKeyPolicy.RECORD_COORDINATES;
 
+	private OtherContentPolicy otherContent = OtherContentPolicy.IGNORE;
+
 	private static ConsumerRecord<String, Object> record(@Nullable Object value) {
 		return new ConsumerRecord<>("orders", 1, 2, null, value);
 	}
@@ -121,7 +123,7 @@ class OperationResolverTests {
 
 	private OperationResolver resolver(ListenerExpressions expressions, boolean deadLetter) {
 		OperationResolver.Settings settings = new OperationResolver.Settings("X.listen", Mode.LEASED,
-				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy, OtherContentPolicy.IGNORE);
+				Duration.ofSeconds(1), Duration.ofHours(1), List.of("key"), this.policy, this.otherContent);
 		return OperationResolver.of(settings, expressions,
 				new ListenerScope(null, null, CONTAINER, CONTAINER, deadLetter, "X.listen"), this.serialization,
 				new Observers(List.of(this.listener), List.of()), null);
@@ -313,6 +315,7 @@ class OperationResolverTests {
 	@Test
 	@Tag("promise-9")
 	void fingerprintOfTheProducerIsUsedWhenThereIsNoExpression() {
+		this.otherContent = OtherContentPolicy.REPORT;
 		header("key", "a").header("Idempotency-Fingerprint", "digest");
 		assertThat(operation("plain", "x").fingerprint())
 			.isEqualTo(Fingerprint.ofMessage("digest".getBytes(StandardCharsets.UTF_8)));
@@ -321,9 +324,17 @@ class OperationResolverTests {
 	@Test
 	@Tag("promise-9")
 	void fingerprintOfTheProducerIsFoundAmongTheJoinedHeaders() {
+		this.otherContent = OtherContentPolicy.REPORT;
 		header("key", "a").header("idempotency-headers", "key=a&Idempotency-Fingerprint=digest&x=y");
 		assertThat(operation("plain", "x").fingerprint())
 			.isEqualTo(Fingerprint.ofMessage("digest".getBytes(StandardCharsets.UTF_8)));
+	}
+
+	@Test
+	@Tag("promise-9")
+	void fingerprintOfTheProducerIsNotComparedIfOtherContentIsIgnored() {
+		header("key", "a").header("Idempotency-Fingerprint", "digest");
+		assertThat(operation("plain", "x").fingerprint()).isNull();
 	}
 
 	@Test
@@ -389,6 +400,30 @@ class OperationResolverTests {
 		assertThatThrownBy(() -> resolution.get(1, TimeUnit.MINUTES))
 			.hasCauseInstanceOf(IdempotencyFingerprintUnusableException.class)
 			.hasMessageContaining("cannot be serialized: java.lang.StackOverflowError (" + ORIGIN + ")");
+	}
+
+	@Test
+	@Tag("promise-9")
+	void errorOfAContentRejectsTheRecord() {
+		header("key", "a");
+		this.serialization = new JacksonSerialization(JsonMapper.builder().build());
+		assertThatExceptionOfType(IdempotencyFingerprintUnusableException.class)
+			.isThrownBy(() -> resolve("fingerprinted", new Unfinished()));
+	}
+
+	@Test
+	@Tag("promise-9")
+	void contentWithAnErrorIsNotCompared() {
+		header("key", "a");
+		this.otherContent = OtherContentPolicy.REPORT;
+		this.serialization = new JacksonSerialization(JsonMapper.builder().build());
+		ConsumerRecord<String, Object> unfinished = next(new Unfinished());
+		OperationResolver resolver = resolver(expressions(method("plain"), false, false), false);
+		try (Logs logs = new Logs()) {
+			assertThat(resolver.resolve(unfinished, new Object[1], -1).operation().fingerprint()).isNull();
+			assertThat(resolver.resolve(unfinished, new Object[1], -1).operation().fingerprint()).isNull();
+			assertThat(logs.messages("INFO")).singleElement().asString().contains("is not compared");
+		}
 	}
 
 	@Test
@@ -496,6 +531,18 @@ class OperationResolverTests {
 		}
 	}
 
+	// A method may read what an interceptor has stored for the thread.
+	@Test
+	void keyMayBeTheResultOfAStaticMethod() {
+		System.setProperty("OperationResolverTests", "7");
+		try {
+			assertThat(key("ofThread", "x")).isEqualTo("7");
+		}
+		finally {
+			System.clearProperty("OperationResolverTests");
+		}
+	}
+
 	@Test
 	@Tag("promise-12")
 	void mistakeInTheAnnotationOfAClassSaysSo() throws Exception {
@@ -504,6 +551,15 @@ class OperationResolverTests {
 			.isThrownBy(() -> expressions(method, false, false))
 			.satisfies((failure) -> assertThat(failure.action())
 				.contains("The annotation of the class applies to all its listener methods"));
+	}
+
+	// Like Kotlin's TODO().
+	public static class Unfinished {
+
+		public String getTotal() {
+			throw new Error("not implemented");
+		}
+
 	}
 
 	@SuppressWarnings("unused")
@@ -535,6 +591,10 @@ class OperationResolverTests {
 
 		@Idempotent(fingerprint = "#payload.trim()")
 		void rejecting(String value) {
+		}
+
+		@Idempotent(key = "T(System).getProperty('OperationResolverTests')")
+		void ofThread(String value) {
 		}
 
 		@Idempotent(key = "#payload")
