@@ -31,6 +31,7 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.core.io.NumberOutput;
 import tools.jackson.databind.BeanDescription;
 import tools.jackson.databind.DatabindException;
+import tools.jackson.databind.DeserializationFeature;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.MapperFeature;
 import tools.jackson.databind.SerializationConfig;
@@ -63,7 +64,13 @@ final class CanonicalForm {
 
 	// The version of the form. Increment it with any change of the bytes for
 	// some content.
-	static final int VERSION = 1;
+	static final int VERSION = 2;
+
+	private static final String EARLIER_TREE = "com.fasterxml.jackson.databind.JsonNode";
+
+	private static final JsonMapper TREES = JsonMapper.builder()
+		.enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+		.build();
 
 	private final JsonMapper mapper;
 
@@ -125,6 +132,7 @@ final class CanonicalForm {
 		module.addSerializer(CharSequence.class,
 				new Form<>((text, generator) -> generator.writeString(text.toString())));
 		ClassLoader loader = getClass().getClassLoader();
+		addEarlierTree(module, loader);
 		if (ClassUtils.isPresent("org.apache.avro.generic.GenericContainer", loader)) {
 			AvroForm.addTo(module);
 		}
@@ -132,6 +140,23 @@ final class CanonicalForm {
 			ProtobufForm.addTo(module);
 		}
 		return module;
+	}
+
+	// To this version of Jackson, a tree of the earlier one is an object whose properties
+	// are the same for all trees. Its text is JSON.
+	@SuppressWarnings("unchecked")
+	private static void addEarlierTree(SimpleModule module, ClassLoader loader) {
+		if (ClassUtils.isPresent(EARLIER_TREE, loader)) {
+			Class<Object> type = (Class<Object>) ClassUtils.resolveClassName(EARLIER_TREE, loader);
+			module.addSerializer(type, new ValueSerializer<>() {
+
+				@Override
+				public void serialize(Object tree, JsonGenerator generator, SerializationContext context) {
+					context.writeValue(generator, TREES.readTree(tree.toString()));
+				}
+
+			});
+		}
 	}
 
 	byte[] write(@Nullable Object value) {
