@@ -16,6 +16,7 @@ import com.tngtech.archunit.lang.SimpleConditionEvent;
 import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 import org.springframework.kafka.annotation.KafkaHandler;
 import org.springframework.kafka.annotation.KafkaListener;
+import org.springframework.kafka.annotation.KafkaListeners;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.NotIdempotent;
@@ -36,6 +37,8 @@ public final class ListenerRules {
 	public static final ArchRule LISTENERS_DECLARE_THEIR_PROTECTION = ArchRuleDefinition.methods()
 		.that()
 		.areMetaAnnotatedWith(KafkaListener.class)
+		.or()
+		.areMetaAnnotatedWith(KafkaListeners.class)
 		.or()
 		.areMetaAnnotatedWith(KafkaHandler.class)
 		.should(new ArchCondition<JavaMethod>("be @Idempotent, or @NotIdempotent with a reason") {

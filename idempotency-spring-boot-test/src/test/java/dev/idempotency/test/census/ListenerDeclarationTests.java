@@ -36,6 +36,13 @@ class ListenerDeclarationTests {
 					"UndeclaredListener.listen(java.lang.String) is neither @Idempotent nor @NotIdempotent");
 	}
 
+	@Test
+	void listenerOfSeveralContainersIsFound() {
+		assertThatThrownBy(() -> ListenerRules.LISTENERS_DECLARE_THEIR_PROTECTION
+			.check(new ClassFileImporter().importClasses(UndeclaredListener.Repeated.class)))
+			.hasMessageContaining("Repeated.listen(java.lang.String) is neither @Idempotent nor @NotIdempotent");
+	}
+
 	static class Declared {
 
 		@Idempotent

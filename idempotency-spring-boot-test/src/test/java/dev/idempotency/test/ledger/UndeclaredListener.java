@@ -18,4 +18,16 @@ public abstract class UndeclaredListener {
 	void listen(String value) {
 	}
 
+	/**
+	 * A method with two containers.
+	 */
+	public abstract static class Repeated {
+
+		@KafkaListener(topics = "first", groupId = "group")
+		@KafkaListener(topics = "second", groupId = "group")
+		void listen(String value) {
+		}
+
+	}
+
 }
