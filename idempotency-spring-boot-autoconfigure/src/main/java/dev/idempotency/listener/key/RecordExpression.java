@@ -22,6 +22,7 @@ import org.springframework.expression.ParseException;
 import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelEvaluationException;
 import org.springframework.expression.spel.SpelNode;
+import org.springframework.expression.spel.ast.BeanReference;
 import org.springframework.expression.spel.ast.CompoundExpression;
 import org.springframework.expression.spel.ast.ConstructorReference;
 import org.springframework.expression.spel.ast.Indexer;
@@ -101,10 +102,12 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 				corrected + ".");
 	}
 
-	// Code of the application may read what belongs to the thread, such as the MDC.
+	// Code of the application may read what belongs to the thread, such as the MDC. Beans,
+	// #root and #this are mistakes of other kinds.
 	private static boolean mayVary(SpelExpression expression) {
-		return nodes(expression.getAST()).anyMatch((node) -> node instanceof ConstructorReference
-				|| (node instanceof CompoundExpression && node.getChild(0) instanceof TypeReference
+		return nodes(expression.getAST())
+			.anyMatch((node) -> node instanceof ConstructorReference || node instanceof BeanReference
+					|| node instanceof VariableReference || (node instanceof CompoundExpression && node.getChild(0) instanceof TypeReference
 						&& DeclaredTypes.children(node).anyMatch(MethodReference.class::isInstance)));
 	}
 

@@ -507,6 +507,15 @@ class OperationResolverTests {
 	}
 
 	@ParameterizedTest
+	@CsvSource({ "ofBean, names the bean '@keys'", "ofRoot, uses '#root'" })
+	@Tag("promise-12")
+	void keyOfSomethingThatIsNotAvailableNamesIt(String method, String problem) {
+		assertThatExceptionOfType(IdempotencyConfigurationException.class)
+			.isThrownBy(() -> expressions(method(method), false, false))
+			.withMessageContaining(problem);
+	}
+
+	@ParameterizedTest
 	@ValueSource(strings = { "nestedSum", "deeplyNestedSum" })
 	@Tag("promise-12")
 	void sumInsideAnotherOperationIsRefused(String method) {
@@ -591,6 +600,14 @@ class OperationResolverTests {
 
 		@Idempotent(fingerprint = "#payload.trim()")
 		void rejecting(String value) {
+		}
+
+		@Idempotent(key = "@keys.current()")
+		void ofBean(String value) {
+		}
+
+		@Idempotent(key = "#root.id")
+		void ofRoot(String value) {
 		}
 
 		@Idempotent(key = "T(System).getProperty('OperationResolverTests')")
