@@ -43,7 +43,8 @@ public final class ListenerCensus {
 	 * @return the listeners by their names
 	 */
 	public List<Listener> listeners() {
-		return this.listeners.values().stream()
+		return this.listeners.values()
+			.stream()
 			.sorted(Comparator.comparing(Listener::name)
 				.thenComparing(Listener::topics)
 				.thenComparing((listener) -> String.valueOf(listener.group())))

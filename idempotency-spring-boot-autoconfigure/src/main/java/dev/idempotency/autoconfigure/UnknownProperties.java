@@ -63,8 +63,8 @@ record UnknownProperties(Environment environment) implements SmartInitializingSi
 			.filter((name) -> KNOWN.stream()
 				.noneMatch((known) -> known.equals(name) || known.isAncestorOf(name) || name.isAncestorOf(known)))
 			.distinct()
-			.forEach((name) -> logger.warn("The library has no property '" + name + "'. The nearest one is '" + nearest(name)
-					+ "'. Correct the name, unless the property is not meant for the library"));
+			.forEach((name) -> logger.warn("The library has no property '" + name + "'. The nearest one is '"
+					+ nearest(name) + "'. Correct the name, unless the property is not meant for the library"));
 	}
 
 	private static ConfigurationPropertyName nearest(ConfigurationPropertyName name) {

@@ -282,7 +282,7 @@ final class Item {
 			this.differs = true;
 		}
 		if (first.hasOtherContent()) {
-			// Another content than that of the first one may be the one that has completed.
+			// A content that differs from it may be the one that has completed.
 			this.differs = Arrays.equals(own.fingerprint(), first.operation().fingerprint());
 		}
 		this.decision = (first.decision == Decision.REPLAYED) ? Decision.REPLAYED : Decision.COPY;

@@ -15,8 +15,8 @@ import java.util.function.Supplier;
 
 import org.jspecify.annotations.Nullable;
 
-import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.ExceptionCauses;
+import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyFingerprintUnusableException;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.IdempotencyKeyMissingException;

@@ -39,8 +39,8 @@ final class OtherContents {
 	private static final int COMPLETED = 1024;
 
 	// Some of the operations that this process has completed last, by the hash codes of
-	// their keys. Those without a content that is reported are left out: their origins may hold
-	// records.
+	// their keys. Those without a content that is reported are left out, because their
+	// origins may hold records.
 	private final AtomicReferenceArray<@Nullable IdempotentOperation> completed = new AtomicReferenceArray<>(COMPLETED);
 
 	private final Deque<OtherContent> last = new ArrayDeque<>();

@@ -92,7 +92,8 @@ class ListenerCensusTests {
 	}
 
 	@ParameterizedTest
-	@CsvSource({ "Both, is @Idempotent and @NotIdempotent.", "OfClass, is @Idempotent and @NotIdempotent.", "Blank, gives no reason." })
+	@CsvSource({ "Both, is @Idempotent and @NotIdempotent.", "OfClass, is @Idempotent and @NotIdempotent.",
+			"Blank, gives no reason." })
 	void contradictoryDeclarationStopsTheStart(String listener, String problem) throws ClassNotFoundException {
 		assertThat(Contexts
 			.failure(this.runner.withUserConfiguration(Class.forName(getClass().getName() + '$' + listener)))

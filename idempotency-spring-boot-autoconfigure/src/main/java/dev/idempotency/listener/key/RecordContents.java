@@ -72,8 +72,8 @@ final class RecordContents {
 		if (value instanceof Bytes bytes) {
 			return Fingerprint.ofReported(version, bytes.get());
 		}
-		return (this.serialization != null)
-				? Fingerprint.ofReported(version, this.serialization.canonical(value)) : null;
+		return (this.serialization != null) ? Fingerprint.ofReported(version, this.serialization.canonical(value))
+				: null;
 	}
 
 }

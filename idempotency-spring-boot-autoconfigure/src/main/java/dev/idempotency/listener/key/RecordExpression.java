@@ -102,12 +102,12 @@ record RecordExpression(SpelExpression expression, Set<String> variables, List<S
 				corrected + ".");
 	}
 
-	// Code of the application may read what belongs to the thread, such as the MDC. Beans,
-	// #root and #this are mistakes of other kinds.
+	// Code of the application may read what belongs to the thread, such as the MDC.
+	// A bean, #root and #this are mistakes of other kinds.
 	private static boolean mayVary(SpelExpression expression) {
-		return nodes(expression.getAST())
-			.anyMatch((node) -> node instanceof ConstructorReference || node instanceof BeanReference
-					|| node instanceof VariableReference || (node instanceof CompoundExpression && node.getChild(0) instanceof TypeReference
+		return nodes(expression.getAST()).anyMatch((node) -> node instanceof ConstructorReference
+				|| node instanceof BeanReference || node instanceof VariableReference
+				|| (node instanceof CompoundExpression && node.getChild(0) instanceof TypeReference
 						&& DeclaredTypes.children(node).anyMatch(MethodReference.class::isInstance)));
 	}
 
