@@ -72,6 +72,8 @@ final class TopicRetentions extends BackgroundCheck {
 		Map<String, Object> properties = new HashMap<>(kafkaAdmin.getConfigurationProperties());
 		properties.put("request.timeout.ms", (int) REQUEST_TIMEOUT.toMillis());
 		properties.put("default.api.timeout.ms", (int) TIMEOUT.toMillis());
+		// Without a broker, the client would log hundreds of lines each second.
+		properties.putIfAbsent("metadata.recovery.strategy", "none");
 		try {
 			Admin client = Admin.create(properties);
 			try {

@@ -12,13 +12,19 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.kafka.annotation.KafkaListener;
 import org.springframework.kafka.annotation.TopicPartition;
@@ -80,6 +86,50 @@ class StartupWarningTests {
 				assertThat(warnings).anyMatch((warning) -> warning.contains("-assigned' keeps records for 30d"));
 			});
 		}
+	}
+
+	// Kafka's client logs each attempt to start again with the configured addresses:
+	// hundreds of lines each second.
+	@Test
+	void unavailableBrokerDoesNotFloodTheLog() throws IOException {
+		int port;
+		try (ServerSocket unused = new ServerSocket(0)) {
+			port = unused.getLocalPort();
+		}
+		Logger logger = (Logger) LoggerFactory.getLogger("org.apache.kafka.clients");
+		Logger network = (Logger) LoggerFactory.getLogger("org.apache.kafka.clients.NetworkClient");
+		Logger metadata = (Logger) LoggerFactory
+			.getLogger("org.apache.kafka.clients.admin.internals.AdminMetadataManager");
+		ListAppender<ILoggingEvent> appender = new ListAppender<>();
+		appender.list = new CopyOnWriteArrayList<>();
+		appender.start();
+		logger.addAppender(appender);
+		metadata.setLevel(Level.INFO);
+		network.setLevel(Level.WARN);
+		try {
+			this.runner
+				.withPropertyValues("spring.kafka.bootstrap-servers=localhost:" + port,
+						"spring.kafka.admin.auto-create=false", "spring.kafka.listener.auto-startup=false")
+				.withUserConfiguration(Topics.class)
+				.run((context) -> {
+					await().atMost(Duration.ofSeconds(20))
+						.untilAsserted(
+								() -> assertThat(lines(appender, "Connection to node", port)).hasSizeGreaterThan(8));
+					assertThat(lines(appender, "Rebootstrapping", port)).isEmpty();
+				});
+		}
+		finally {
+			metadata.setLevel(null);
+			network.setLevel(null);
+			logger.detachAppender(appender);
+		}
+	}
+
+	private static List<String> lines(ListAppender<ILoggingEvent> appender, String text, int port) {
+		return appender.list.stream()
+			.map(ILoggingEvent::getFormattedMessage)
+			.filter((line) -> line.contains(text) && line.contains(":" + port))
+			.toList();
 	}
 
 	@Test
