@@ -7,10 +7,7 @@
 
 package dev.idempotency.sample.kill;
 
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -32,8 +29,6 @@ import dev.idempotency.test.kill.EffectQuery;
 import dev.idempotency.test.kill.KillHarness;
 import dev.idempotency.test.kill.KillReport;
 import dev.idempotency.test.kill.Round;
-
-import static org.assertj.core.api.Assertions.assertThat;
 
 /**
  * The example of {@code docs/kill-tests.md}: kills the payment service under traffic and
@@ -95,17 +90,6 @@ class LedgerKillTests {
 		for (Map.Entry<String, Future<?>> payment : acknowledgments.entrySet()) {
 			payment.getValue().get();
 			round.sent(payment.getKey());
-		}
-	}
-
-	@Test
-	void documentationShowsThisCode() throws IOException {
-		String code = Files.readString(Path.of("src/test/java/dev/idempotency/sample/kill/LedgerKillTests.java"))
-			.replaceAll("\\s+", " ");
-		String page = Files.readString(Path.of("../docs/kill-tests.md"));
-		String shown = page.substring(page.indexOf("```java") + 7);
-		for (String method : shown.substring(0, shown.indexOf("```")).split("\n\n")) {
-			assertThat(code).contains(method.trim().replaceAll("\\s+", " "));
 		}
 	}
 
