@@ -33,8 +33,8 @@ class TutorialApplication {
 			this.payments = payments;
 		}
 
-		@Idempotent(key = "#payload.orderId")
 		@KafkaListener(topics = "${prefix}-tutorial", groupId = "${prefix}-tutorial")
+		@Idempotent(key = "#payload.orderId")
 		void handle(OrderPlaced order, @Header("message-id") String messageId) {
 			this.payments.pay(messageId, order);
 		}

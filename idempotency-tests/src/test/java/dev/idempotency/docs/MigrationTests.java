@@ -141,6 +141,23 @@ class MigrationTests {
 	}
 
 	@Test
+	void failedKeyOfAProcessedMessageIsImportedAfterItsDeletion() {
+		try (TestDatabase database = TestDatabase.create()) {
+			database.jdbc().execute("CREATE TABLE processed_message (id text PRIMARY KEY, created_at timestamptz)");
+			database.jdbc().update("INSERT INTO processed_message VALUES ('Zahlung-ü', now())");
+			List<String> statements = this.page.statementsAfter("PostgreSQL:");
+			statements.forEach(database.jdbc()::execute);
+			database.jdbc().update("UPDATE idempotency_record SET state = 'F', completed_at = NULL");
+			statements.forEach(database.jdbc()::execute);
+			assertThat(rows(database.jdbc())).isEmpty();
+			this.page.statementsAfter("Keys of messages that an old instance has processed")
+				.forEach(database.jdbc()::execute);
+			statements.forEach(database.jdbc()::execute);
+			assertImported(database, Instant.now());
+		}
+	}
+
+	@Test
 	void importedKeyOfMariaDbIsADuplicate() {
 		try (TestDatabase database = TestDatabase.mariaDb()) {
 			database.jdbc()
