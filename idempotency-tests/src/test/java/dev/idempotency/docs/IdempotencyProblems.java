@@ -56,7 +56,8 @@ class IdempotencyProblems {
 
 	@ExceptionHandler
 	ProblemDetail missing(IdempotencyKeyMissingException ex) {
-		return problem(HttpStatus.BAD_REQUEST, ex.getMessage());
+		return problem(HttpStatus.BAD_REQUEST,
+				"The header Idempotency-Key is missing or unusable. Send up to 512 characters that identify this request.");
 	}
 
 	@ExceptionHandler

@@ -159,7 +159,7 @@ class TemplateExampleTests {
 			.bodyJson()
 			.extractingPath("detail")
 			.isEqualTo(
-					"The idempotency key of the operation 'transfers' is blank. Choose a key that identifies the operation.");
+					"The header Idempotency-Key is missing or unusable. Send up to 512 characters that identify this request.");
 	}
 
 	@Test
