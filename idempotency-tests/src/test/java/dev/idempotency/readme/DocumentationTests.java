@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.beans.factory.config.YamlPropertiesFactoryBean;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.core.io.ByteArrayResource;
@@ -56,6 +57,9 @@ class DocumentationTests {
 	private static final Path ROOT = Path.of("..");
 
 	private static final Path SITE = ROOT.resolve("docs/site/site.xml");
+
+	// Not changed yet.
+	private static final Set<String> WITHOUT_READERS = Set.of("benchmarks.md", "combinations.md", "compatibility.md");
 
 	private static final Pattern ARTIFACT = Pattern.compile("dev\\.idempotency:(idempotency-[\\w-]+):([\\w.-]+)");
 
@@ -177,6 +181,27 @@ class DocumentationTests {
 		String[] target = link.split("#", 2);
 		Path file = (target[0].isEmpty()) ? page.file() : page.file().resolveSibling(target[0]);
 		return Files.isRegularFile(file) && (target.length == 1 || Markdown.read(file).anchors().contains(target[1]));
+	}
+
+	@ParameterizedTest
+	@MethodSource("guides")
+	void everyPageSaysAtItsTopForWhomItIs(Markdown page) {
+		assertThat(page.text()).containsPattern("\\A# .*\n\nFor [^\n]*\\.\n\n");
+	}
+
+	// Decisions are records of the project.
+	private static Stream<Markdown> guides() {
+		return PAGES.stream()
+			.filter((page) -> page.file().startsWith(ROOT.resolve("docs"))
+					&& !page.file().startsWith(ROOT.resolve("docs/decisions"))
+					&& !WITHOUT_READERS.contains(page.file().getFileName().toString()));
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "README.md", "docs/getting-started.md", "docs/template.md", "docs/spring-cloud-stream.md",
+			"docs/migrating.md", "docs/testing.md" })
+	void everyFirstPageLinksTheChoiceOfAKey(String page) {
+		assertThat(Markdown.read(ROOT.resolve(page)).links()).anyMatch((link) -> link.endsWith("choosing-a-key.md"));
 	}
 
 	@Test
