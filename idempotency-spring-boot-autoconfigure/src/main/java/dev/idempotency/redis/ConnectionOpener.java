@@ -61,6 +61,11 @@ final class ConnectionOpener<T> {
 		}
 	}
 
+	// The next call opens another connection.
+	synchronized void forget() {
+		this.connection = null;
+	}
+
 	synchronized @Nullable T getIfOpen() {
 		CompletableFuture<T> current = this.connection;
 		return (current != null && current.isDone() && !current.isCompletedExceptionally()) ? current.join() : null;

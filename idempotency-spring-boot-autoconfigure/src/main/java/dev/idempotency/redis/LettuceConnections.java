@@ -15,9 +15,13 @@ import java.util.concurrent.TimeoutException;
 
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
@@ -38,9 +42,23 @@ final class LettuceConnections {
 
 	private final ConnectionOpener<Boolean> opener = new ConnectionOpener<>(this::connect);
 
+	private final LostConnection lost;
+
 	LettuceConnections(LettuceConnectionFactory factory, Duration timeout) {
 		this.factory = factory;
 		this.timeout = timeout;
+		this.lost = new LostConnection(factory, timeout, this::reopen);
+	}
+
+	static StatefulConnection<byte[], byte[]> open(LettuceConnectionFactory factory) {
+		return (factory.getRequiredNativeClient() instanceof RedisClusterClient cluster)
+				? cluster.connect(ByteArrayCodec.INSTANCE)
+				: ((RedisClient) factory.getRequiredNativeClient()).connect(ByteArrayCodec.INSTANCE);
+	}
+
+	private void reopen() {
+		this.factory.resetConnection();
+		this.opener.forget();
 	}
 
 	boolean isSameServer(LettuceConnections other) {
@@ -81,7 +99,7 @@ final class LettuceConnections {
 			// Only the first call waits: afterwards the connection reconnects by itself.
 			deadline.await(this.opener.open(this.factory.getNativeClient()));
 			try (RedisConnection connection = this.factory.getConnection()) {
-				return work.run(commands(connection), deadline);
+				return this.lost.watch(deadline, (limited) -> work.run(commands(connection), limited));
 			}
 		});
 	}

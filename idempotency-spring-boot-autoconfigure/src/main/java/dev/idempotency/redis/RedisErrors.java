@@ -43,8 +43,8 @@ final class RedisErrors {
 	}
 
 	static OperationBlockedException blocked(Exception error, Duration timeout) {
-		Throwable cause = (error instanceof ExecutionException && error.getCause() != null) ? error.getCause() : error;
-		if (cause instanceof TimeoutException || cause instanceof RedisCommandTimeoutException) {
+		Throwable cause = cause(error);
+		if (isTimeout(error)) {
 			return new IdempotencyStoreUnavailableException("Redis did not answer within " + timeout, cause);
 		}
 		if (cause instanceof RedisCommandExecutionException) {
@@ -54,6 +54,15 @@ final class RedisErrors {
 					: new IdempotencyStoreRefusedException(refused, code, cause);
 		}
 		return new IdempotencyStoreUnavailableException("Redis cannot be reached", cause);
+	}
+
+	static boolean isTimeout(Exception error) {
+		Throwable cause = cause(error);
+		return cause instanceof TimeoutException || cause instanceof RedisCommandTimeoutException;
+	}
+
+	private static Throwable cause(Exception error) {
+		return (error instanceof ExecutionException && error.getCause() != null) ? error.getCause() : error;
 	}
 
 	// Only the code is kept, because the rest of the message may quote values. In

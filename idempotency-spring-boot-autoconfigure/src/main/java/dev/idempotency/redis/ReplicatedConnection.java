@@ -18,17 +18,14 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
-import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
-import io.lettuce.core.codec.ByteArrayCodec;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -48,26 +45,35 @@ final class ReplicatedConnection {
 
 	private final Duration wait;
 
-	private final ConnectionOpener<StatefulConnection<byte[], byte[]>> opener = new ConnectionOpener<>(this::open);
+	private final ConnectionOpener<StatefulConnection<byte[], byte[]>> opener;
+
+	private final LostConnection lost;
 
 	private final Map<StatefulConnection<?, ?>, AtomicInteger> disconnects = new ConcurrentHashMap<>();
 
 	ReplicatedConnection(LettuceConnectionFactory factory, int replicas, Duration timeout) {
 		this.factory = factory;
 		this.replicas = replicas;
+		this.opener = new ConnectionOpener<>(() -> LettuceConnections.open(factory));
+		this.lost = new LostConnection(factory, timeout, this::reopen);
 		// The reply must also arrive within the timeout.
 		this.wait = timeout.dividedBy(2);
 	}
 
-	private StatefulConnection<byte[], byte[]> open() {
-		return (this.factory.getRequiredNativeClient() instanceof RedisClusterClient cluster)
-				? cluster.connect(ByteArrayCodec.INSTANCE)
-				: ((RedisClient) this.factory.getRequiredNativeClient()).connect(ByteArrayCodec.INSTANCE);
+	private void reopen() {
+		close();
+		this.opener.forget();
+		this.disconnects.clear();
+	}
+
+	List<byte[]> run(List<ScriptCall> calls, Deadline deadline) throws ExecutionException, TimeoutException {
+		return this.lost.watch(deadline, (limited) -> confirmed(calls, limited));
 	}
 
 	// Sends all calls before it awaits the first reply. One WAIT confirms all
 	// writes of a connection.
-	List<byte[]> run(List<ScriptCall> calls, Deadline deadline) throws ExecutionException, TimeoutException {
+	private List<byte[]> confirmed(List<ScriptCall> calls, Deadline deadline)
+			throws ExecutionException, TimeoutException {
 		List<StatefulRedisConnection<byte[], byte[]>> connections = new ArrayList<>();
 		for (ScriptCall call : calls) {
 			connections.add(connection(call.key(), deadline));

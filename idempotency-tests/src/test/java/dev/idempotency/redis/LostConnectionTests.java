@@ -1,0 +1,91 @@
+/*
+ * Copyright 2026 the original author or authors.
+ *
+ * Licensed under the Apache License, Version 2.0 (the "License"); see the file LICENSE.
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+package dev.idempotency.redis;
+
+import java.time.Duration;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+import dev.idempotency.IdempotencyStoreUnavailableException;
+import dev.idempotency.store.Claim;
+import dev.idempotency.store.ClaimRequest;
+import dev.idempotency.testsupport.FaultyNetwork;
+import dev.idempotency.testsupport.FaultyNetwork.Fault;
+import dev.idempotency.testsupport.Logs;
+import dev.idempotency.testsupport.Servers;
+import dev.idempotency.testsupport.TestDatabase;
+import dev.idempotency.testsupport.TestRedis;
+
+import static dev.idempotency.contract.OneKey.one;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
+
+/**
+ * Tests for {@link LostConnection}.
+ */
+@Tag("promise-11")
+class LostConnectionTests {
+
+	private static final Duration TIMEOUT = Duration.ofMillis(200);
+
+	private final FaultyNetwork network = new FaultyNetwork(Servers.redis().port());
+
+	private final LettuceConnectionFactory factory = TestRedis
+		.started(new LettuceConnectionFactory("localhost", this.network.port()));
+
+	@AfterEach
+	void close() {
+		this.factory.destroy();
+		this.network.close();
+	}
+
+	@Test
+	void connectionThatTheNetworkHasLostIsReplacedWhenTheServerAnswersOnANewOne() {
+		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 0, TIMEOUT);
+		TestRedis.awaitContact(store);
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		try (Logs logs = Logs.about("the network has lost")) {
+			this.network.set(Fault.HALF_OPEN);
+			assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> one(store).claim(request));
+			this.network.set(Fault.NONE);
+			await().atMost(Duration.ofSeconds(20))
+				.ignoreExceptions()
+				.until(() -> one(store).claim(request) instanceof Claim.Acquired);
+			assertThat(logs.messages("WARN")).hasSize(1);
+		}
+		finally {
+			store.close();
+		}
+	}
+
+	@Test
+	void connectionForReplicasThatTheNetworkHasLostIsReplaced() {
+		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 1, TIMEOUT);
+		TestRedis.awaitContact(store);
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		one(store).claim(request);
+		await().ignoreExceptions()
+			.untilAsserted(() -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> one(store).complete(request, null))
+				.withMessageContaining("0 of 1 required replicas"));
+		this.network.set(Fault.HALF_OPEN);
+		this.network.set(Fault.NONE);
+		// Without a replica, this refusal is the answer of the server.
+		await().atMost(Duration.ofSeconds(20))
+			.untilAsserted(() -> assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+				.isThrownBy(() -> one(store).complete(request, null))
+				.withMessageContaining("0 of 1 required replicas"));
+		store.close();
+	}
+
+}
