@@ -10,6 +10,8 @@ package dev.idempotency.autoconfigure;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.observation.ObservationFilter;
 import io.micrometer.observation.ObservationRegistry;
+import io.micrometer.tracing.Tracer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
@@ -18,7 +20,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.annotation.Order;
 
+import dev.idempotency.listener.observation.BatchSpanLinks;
 import dev.idempotency.micrometer.IdempotencyMetrics;
 import dev.idempotency.micrometer.ObservationTags;
 import dev.idempotency.micrometer.OutboxMetrics;
@@ -27,12 +31,14 @@ import dev.idempotency.outbox.OutboxStore;
 
 /**
  * {@link AutoConfiguration Auto-configuration} for the meters of listeners and of the
- * outbox, the tags of observations and the tracing of outbox messages.
+ * outbox, the tags of observations, the links of the spans of batches and the tracing of
+ * outbox messages.
  *
  * @since 0.1.0
  */
 @AutoConfiguration(after = { IdempotencyAutoConfiguration.class, IdempotencyOutboxAutoConfiguration.class },
 		afterName = { "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+				"org.springframework.boot.micrometer.tracing.autoconfigure.MicrometerTracingAutoConfiguration",
 				"org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
 				"org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
 				"org.springframework.boot.micrometer.metrics.autoconfigure.export.simple.SimpleMetricsExportAutoConfiguration" })
@@ -84,6 +90,22 @@ public final class IdempotencyMicrometerAutoConfiguration {
 		@ConditionalOnBooleanProperty("idempotency.outbox.enabled")
 		OutboxTrace idempotencyOutboxTrace(ObservationRegistry registry) {
 			return new OutboxTrace(registry);
+		}
+
+	}
+
+	@Configuration(proxyBeanMethods = false)
+	@ConditionalOnClass({ Tracer.class, ConsumerRecord.class })
+	@ConditionalOnBean(Tracer.class)
+	static class Tracing {
+
+		// The first handler that supports an observation starts its span. Micrometer's
+		// default handler supports all observations, and has a lower precedence.
+		@Bean
+		@ConditionalOnMissingBean
+		@Order(0)
+		BatchSpanLinks idempotencyBatchSpanLinks(Tracer tracer) {
+			return new BatchSpanLinks(tracer);
 		}
 
 	}

@@ -25,7 +25,7 @@ import dev.idempotency.template.OperationObserver;
  * {@link dev.idempotency.template.OperationObserver.Outcome}; {@code pending} if a Kafka
  * transaction decides after the end of the observation), {@code idempotency.scope} and,
  * if the handler has run, {@code idempotency.attempt}. Records of a batch have no
- * observation.
+ * observation, and the observation of the batch gets no tags of them.
  * <p>
  * Outcome and scope have bounded values and are also tags of Spring Kafka's meter. The
  * attempt is a tag of the span only.
@@ -42,6 +42,8 @@ public record ObservationTags(ObservationRegistry registry) implements Operation
 	private static final String ATTEMPT = "idempotency.attempt";
 
 	private static final String LISTENER = "spring.kafka.listener";
+
+	private static final String BATCH = "idempotency.batch";
 
 	private static final String NONE = "none";
 
@@ -80,7 +82,8 @@ public record ObservationTags(ObservationRegistry registry) implements Operation
 
 	private @Nullable Observation current() {
 		Observation current = this.registry.getCurrentObservation();
-		return (current != null && !current.isNoop()) ? current : null;
+		return (current != null && !current.isNoop() && !BATCH.equals(current.getContextView().getName())) ? current
+				: null;
 	}
 
 	private static final class Tagged implements OpenContext {

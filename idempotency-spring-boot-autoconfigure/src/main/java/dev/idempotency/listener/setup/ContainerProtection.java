@@ -18,8 +18,10 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
+import io.micrometer.observation.ObservationRegistry;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.context.annotation.Lazy;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
@@ -49,6 +51,7 @@ import dev.idempotency.listener.function.IdempotentFunction;
 import dev.idempotency.listener.key.ListenerScope;
 import dev.idempotency.listener.method.IdempotentAdvisor;
 import dev.idempotency.listener.method.ListenerShape;
+import dev.idempotency.listener.observation.ObservedBatchListener;
 import dev.idempotency.listener.range.ListenerTopics;
 import dev.idempotency.listener.range.TopicIds;
 import dev.idempotency.reconcile.Reconciliation;
@@ -66,12 +69,14 @@ import dev.idempotency.reconcile.Reconciliation;
  * @param reconciliation compares topics with the store
  * @param members checks the members of consumer groups
  * @param census all listeners of the application
+ * @param observations the registry of observations
  * @since 0.1.0
  */
 @Lazy
 public record ContainerProtection(ListenerSettingsFactory settings, ContainerInstallations installations,
 		TopicRetentions retentions, ListenerScopes scopes, ManualAcknowledgments acknowledgments, TopicIds topicIds,
-		Reconciliation reconciliation, GroupMembers members, ListenerCensus census) {
+		Reconciliation reconciliation, GroupMembers members, ListenerCensus census,
+		ObjectProvider<ObservationRegistry> observations) {
 
 	private void protect(MessageListenerContainer container, MethodKafkaListenerEndpoint<?, ?> endpoint,
 			KafkaListenerContainerFactory<?> factory, KafkaListenerEndpointRegistry registry) {
@@ -120,7 +125,10 @@ public record ContainerProtection(ListenerSettingsFactory settings, ContainerIns
 						() -> registry.getListenerContainer(String.valueOf(endpoint.getId()))));
 			}
 			register(container, shape, listenerSettings, consumer);
-			listeners.put(method, shape.protect(listenerSettings));
+			ProtectedListener listener = shape.protect(listenerSettings);
+			listeners.put(method, shape.batch()
+					? ObservedBatchListener.observe(listener, container.getContainerProperties(), this.observations)
+					: listener);
 			if (main == container && consumers != null && mayClaimAhead(endpoint, container, shape, listenerSettings)) {
 				PolledRecordsInterceptor.install(container.getContainerProperties(), consumers);
 			}
