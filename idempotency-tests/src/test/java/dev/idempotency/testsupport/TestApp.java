@@ -44,6 +44,8 @@ public final class TestApp {
 	private static final String JPA = "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration,"
 			+ "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration";
 
+	private static final String REDIS = ",org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration";
+
 	// What no test looks at, in applications without a web server.
 	private static final String UNUSED = Stream
 		.of("health.autoconfigure.actuate.endpoint.AvailabilityProbes",
@@ -82,7 +84,7 @@ public final class TestApp {
 		// Each would search all jars of the class path, at each start.
 		with("spring.main.log-startup-info", false);
 		with("spring.config.location", "optional:file:./target/no-config/");
-		with(EXCLUDE, JPA + ",org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration" + UNUSED);
+		with(EXCLUDE, JPA + REDIS + UNUSED);
 		with(BROKERS, Servers.kafka().getBrokersAsString());
 		with("spring.kafka.consumer.auto-offset-reset", "earliest");
 		with("spring.kafka.consumer.properties.fetch.max.wait.ms", 200);
@@ -122,6 +124,16 @@ public final class TestApp {
 	public TestApp without(Stream<Class<?>> classes) {
 		return with(EXCLUDE, this.properties.get(EXCLUDE)
 				+ classes.map((type) -> "," + type.getName()).collect(Collectors.joining()));
+	}
+
+	/**
+	 * Add Boot's auto-configuration of JPA.
+	 * @return this
+	 */
+	public TestApp jpa() {
+		return with(EXCLUDE,
+				"org.springframework.boot.hibernate.autoconfigure.metrics.HibernateMetricsAutoConfiguration" + REDIS
+						+ UNUSED);
 	}
 
 	/**
