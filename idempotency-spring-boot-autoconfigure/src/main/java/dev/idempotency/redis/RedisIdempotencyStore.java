@@ -32,9 +32,9 @@ import dev.idempotency.store.Deadline;
 import dev.idempotency.store.Ending;
 import dev.idempotency.store.IdempotencyRecord;
 import dev.idempotency.store.IdempotencyRecords;
+import dev.idempotency.store.IdempotencyStore;
 import dev.idempotency.store.IdempotencyStore.CompletionAndClaim;
 import dev.idempotency.store.IdempotencyStore.Settlement;
-import dev.idempotency.store.IdempotencyStore;
 
 /**
  * The store in Redis 6 or later: standalone, with Sentinel, or a cluster. Each transition

@@ -22,7 +22,6 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.ExceptionCauses;
 import dev.idempotency.IdempotencyConfigurationException;
 import dev.idempotency.IdempotencyStoreUnavailableException;
-import dev.idempotency.Idempotent;
 import dev.idempotency.SimpleLifecycle;
 import dev.idempotency.Threads;
 

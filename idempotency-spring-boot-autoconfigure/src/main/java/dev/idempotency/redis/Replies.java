@@ -20,8 +20,8 @@ import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Failure;
 import dev.idempotency.store.Fingerprint;
-import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyRecord;
+import dev.idempotency.store.IdempotencyRecord.State;
 import dev.idempotency.store.IdempotencyStore.Settlement;
 
 /**
