@@ -83,8 +83,6 @@ public final class SoakExhibit implements Exhibit {
 		Servers.addTopics(SoakTraffic.PARTITIONS, SoakListeners.charged(topic));
 		String database = Servers.newDatabase();
 		JdbcTemplate jdbc = Servers.jdbc(database);
-		jdbc.execute("ALTER SYSTEM SET autovacuum_naptime = '10s'");
-		jdbc.execute("SELECT pg_reload_conf()");
 		jdbc.execute("CREATE TABLE effect (listener text, payment bigint)");
 		jdbc.execute("CREATE TABLE balance (account text PRIMARY KEY, version bigint) WITH (fillfactor = 50)");
 		RedisServer redis = Servers.redis();

@@ -23,8 +23,9 @@ public interface PostgresServer {
 	 * vacuuming hundreds of small databases would take more time than the tests.
 	 */
 	Map<String, String> SETTINGS = Map.of("max_connections", "400", "wal_level", "logical", "fsync", "off",
-			"synchronous_commit", "off", "full_page_writes", "off", "wal_init_zero", "off", "autovacuum_naptime", "1h",
-			"shared_buffers", "256MB");
+			"synchronous_commit", "off", "full_page_writes", "off", "wal_init_zero", "off", "autovacuum_naptime",
+			// A run of hours needs it, and it would disturb the others.
+			System.getProperty("test.autovacuum-naptime", "1h"), "shared_buffers", "256MB");
 
 	/**
 	 * Start a server: in a container where Docker answers, from the binaries on Maven
