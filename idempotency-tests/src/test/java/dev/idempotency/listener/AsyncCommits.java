@@ -19,10 +19,11 @@ import org.awaitility.core.ConditionTimeoutException;
 import dev.idempotency.testsupport.Kafka;
 
 /**
- * Waits for the offsets of asynchronous listeners. Spring Kafka 4.1.1 drops a commit that
- * is interrupted by the result of a record ({@code commitIfNecessary} ignores the
- * {@code WakeupException}), until the next record of the partition. A duplicate of the
- * last record is therefore sent if no other record follows, which changes nothing else.
+ * Waits for the offsets of asynchronous listeners. Spring Kafka drops a commit that the
+ * results of records interrupt ({@code commitIfNecessary} ignores the
+ * {@code WakeupException}), until the next record of the partition. Since 4.0.8 and 4.1.2
+ * it drops only one that is interrupted twice. A duplicate of the last record is
+ * therefore sent if no other record follows, which changes nothing else.
  */
 final class AsyncCommits {
 

@@ -83,7 +83,8 @@ final class BatchAcknowledgment implements Acknowledgment {
 		if (end == this.passedOn) {
 			return;
 		}
-		// After a partial acknowledgment, the container expects an index for the rest.
+		// After acknowledge(index), acknowledge() of Spring Kafka before 4.0.8 and 4.1.2
+		// acknowledges only one more record.
 		boolean whole = end == size && this.passedOn == NONE;
 		this.passedOn = end;
 		this.delivery.acknowledge(end, whole);
