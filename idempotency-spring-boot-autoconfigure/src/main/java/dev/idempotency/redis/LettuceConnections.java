@@ -86,8 +86,8 @@ final class LettuceConnections {
 
 	// Sends all calls before it awaits the first reply.
 	List<byte[]> runAll(List<ScriptCall> calls) {
-		return calls.isEmpty() ? List.of() : onSharedConnection(
-				(commands, deadline) -> ScriptCall.awaitAll(ScriptCall.sendAll(calls, commands), deadline));
+		return calls.isEmpty() ? List.of() : onSharedConnection((commands, deadline) -> this.lost.watch(deadline,
+				(limited) -> ScriptCall.awaitAll(ScriptCall.sendAll(calls, commands), limited)));
 	}
 
 	<T> T onSharedConnection(SharedWork<T> work) {
@@ -99,7 +99,7 @@ final class LettuceConnections {
 			// Only the first call waits: afterwards the connection reconnects by itself.
 			deadline.await(this.opener.open(this.factory.getNativeClient()));
 			try (RedisConnection connection = this.factory.getConnection()) {
-				return this.lost.watch(deadline, (limited) -> work.run(commands(connection), limited));
+				return work.run(commands(connection), deadline);
 			}
 		});
 	}

@@ -19,6 +19,8 @@ import java.util.stream.Stream;
  */
 final class EvidencePage {
 
+	private static final String MARK = "<!-- The rest of this page is written by .ci/evidence. -->\n";
+
 	private static final String MISSING = "not run";
 
 	private final List<Exhibit> exhibits;
@@ -30,7 +32,12 @@ final class EvidencePage {
 		this.rows = rows.stream().collect(Collectors.groupingBy(EvidenceRow::exhibit));
 	}
 
-	String write() {
+	// The first part of the page is written by hand.
+	String replaceIn(String page) {
+		return page.substring(0, page.indexOf(MARK) + MARK.length()) + "\n" + write();
+	}
+
+	private String write() {
 		StringBuilder page = new StringBuilder();
 		for (Section section : Section.values()) {
 			List<Exhibit> ofSection = this.exhibits.stream().filter((exhibit) -> exhibit.section() == section).toList();

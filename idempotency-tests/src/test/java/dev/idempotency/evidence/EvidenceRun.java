@@ -37,12 +37,7 @@ public final class EvidenceRun {
 	 */
 	public static final String FAULT = "evidence.fault";
 
-	private static final String MARK = "<!-- The rest of this page is written by .ci/evidence. -->\n";
-
-	private final List<Exhibit> all = Stream
-		.of(KillExhibits.all(), List.<Exhibit>of(new SoakExhibit()), NetworkExhibit.all())
-		.flatMap(List::stream)
-		.toList();
+	private final List<Exhibit> all = exhibits();
 
 	private final List<String> only = new ArrayList<>();
 
@@ -66,6 +61,12 @@ public final class EvidenceRun {
 				default -> flag(argument);
 			}
 		}
+	}
+
+	static List<Exhibit> exhibits() {
+		return Stream.of(KillExhibits.all(), List.<Exhibit>of(new SoakExhibit()), NetworkExhibit.all())
+			.flatMap(List::stream)
+			.toList();
 	}
 
 	private void flag(String argument) {
@@ -152,10 +153,8 @@ public final class EvidenceRun {
 	}
 
 	private void writePage(Path directory, EvidenceFile file) throws IOException {
-		Path path = directory.resolve("evidence.md");
-		String page = Files.readString(Path.of("docs/evidence.md"));
-		String head = page.substring(0, page.indexOf(MARK) + MARK.length());
-		Files.writeString(path, head + "\n" + new EvidencePage(this.all, file.read()).write());
+		Files.writeString(directory.resolve("evidence.md"),
+				new EvidencePage(this.all, file.read()).replaceIn(Files.readString(Path.of("docs/evidence.md"))));
 	}
 
 }

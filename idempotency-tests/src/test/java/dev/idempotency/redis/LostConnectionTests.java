@@ -12,6 +12,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.springframework.context.Lifecycle;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
@@ -52,6 +53,10 @@ class LostConnectionTests {
 	void connectionThatTheNetworkHasLostIsReplacedWhenTheServerAnswersOnANewOne() {
 		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 0, TIMEOUT);
 		TestRedis.awaitContact(store);
+		// A new connection lets it run, also on the connection that is lost.
+		Lifecycle check = store.serverCheck(false, (evicts) -> {
+		});
+		check.start();
 		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
 		try (Logs logs = Logs.about("the network has lost")) {
 			this.network.set(Fault.HALF_OPEN);
@@ -64,6 +69,7 @@ class LostConnectionTests {
 			assertThat(logs.messages("WARN")).hasSize(1);
 		}
 		finally {
+			check.stop();
 			store.close();
 		}
 	}

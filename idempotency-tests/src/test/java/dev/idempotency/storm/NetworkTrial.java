@@ -102,8 +102,10 @@ final class NetworkTrial implements AutoCloseable {
 			case BROKER -> app.with("spring.kafka.bootstrap-servers", "127.0.0.1:" + port);
 			case REDIS -> app.with("spring.data.redis.port", port);
 			case DYNAMODB -> app.with(DynamoDbClients.ENDPOINT, "http://127.0.0.1:" + port);
-			case POSTGRESQL_TRANSACTIONAL, POSTGRESQL_LEASED -> app.database(proxied(port) + "?socketTimeout=5");
-			case MARIADB_TRANSACTIONAL -> app.database(proxied(port) + "&socketTimeout=5000");
+			case POSTGRESQL_TRANSACTIONAL, POSTGRESQL_LEASED ->
+				app.database(proxied(port) + "?socketTimeout=5&options=-c%20idle_in_transaction_session_timeout=10s");
+			case MARIADB_TRANSACTIONAL ->
+				app.database(proxied(port) + "&socketTimeout=5000&sessionVariables=idle_transaction_timeout=10");
 		}
 		return app.child().name("network").readyWhenOutputContains(PaymentApp.STARTED);
 	}
