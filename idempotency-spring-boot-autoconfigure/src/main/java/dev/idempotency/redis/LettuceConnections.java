@@ -27,6 +27,7 @@ import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 
 import dev.idempotency.store.Deadline;
 
@@ -57,8 +58,11 @@ final class LettuceConnections {
 	}
 
 	private void reopen() {
-		this.factory.resetConnection();
-		this.opener.forget();
+		// A pool would lend the connection again.
+		if (!(this.factory.getClientConfiguration() instanceof LettucePoolingClientConfiguration)) {
+			this.factory.resetConnection();
+			this.opener.forget();
+		}
 	}
 
 	boolean isSameServer(LettuceConnections other) {

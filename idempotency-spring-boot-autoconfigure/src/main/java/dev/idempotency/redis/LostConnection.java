@@ -93,7 +93,8 @@ final class LostConnection {
 			if (this.silentSince != 0) {
 				logger.warn("Redis answers on a new connection, but has not answered on an open one for "
 						+ TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - this.silentSince)
-						+ " s. Presumably the network has lost it. The connection is replaced");
+						+ " s. Presumably the network has lost it. It is replaced, unless it is of a pool: then restart "
+						+ "the application, or set 'spring.data.redis.lettuce.pool.enabled' to false");
 				this.replacement.run();
 				this.silentSince = 0;
 			}
