@@ -63,6 +63,7 @@ class AutoConfigurationsTests {
 		try {
 			// These are not on the class path of the tests.
 			return name.endsWith(".LiquibaseAutoConfiguration") || name.startsWith("io.awspring.cloud.")
+					|| name.startsWith("org.springframework.boot.micrometer.tracing.")
 					|| Class.forName(name).isAnnotationPresent(AutoConfiguration.class);
 		}
 		catch (ClassNotFoundException ex) {
