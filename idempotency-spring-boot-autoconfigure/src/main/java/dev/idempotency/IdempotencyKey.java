@@ -167,7 +167,7 @@ public final class IdempotencyKey {
 
 	@Override
 	public String toString() {
-		return "key '" + this.value + "' in scope '" + this.scope + "'";
+		return "key '" + ReadableText.of(this.value) + "' in scope '" + ReadableText.of(this.scope) + "'";
 	}
 
 }

@@ -54,6 +54,13 @@ class IdempotencyKeyTests {
 		assertThat(IdempotencyKey.problem("a\nb")).isEqualTo("has a control character");
 	}
 
+	// A line break forges a line of the log, and an escape sequence controls a terminal.
+	@ParameterizedTest
+	@ValueSource(strings = { "\r", "\n", "\u0085", "\u001B[31m", "\u009B31m", "\b", "\u007F" })
+	void textThatControlsALogOrATerminalIsRefused(String text) {
+		assertThat(IdempotencyKey.problem("a" + text)).isEqualTo("has a control character");
+	}
+
 	@ParameterizedTest
 	@ValueSource(strings = { "a\uD83D", "\uDE80a", "\uDE80\uD83D" })
 	void loneSurrogateIsRefused(String text) {
@@ -108,6 +115,16 @@ class IdempotencyKeyTests {
 	void equalScopeAndValueAreTheSameKey() {
 		assertThat(IdempotencyKey.of("a", "b")).isEqualTo(IdempotencyKey.of("a", "b"))
 			.hasSameHashCodeAs(IdempotencyKey.of("a", "b"));
+	}
+
+	// They hide a part of the text, change its direction or end its line.
+	@ParameterizedTest
+	@CsvSource({ "'\u202E', \\u202E", "'\u2066', \\u2066", "'\u200B', \\u200B", "'\uFEFF', \\uFEFF",
+			"'\u2028', \\u2028", "'\u2029', \\u2029", "'\uDB40\uDC41', \\uDB40\\uDC41" })
+	void toStringShowsInvisibleCharactersByTheirCodes(String character, String shown) {
+		IdempotencyKey key = IdempotencyKey.of("a" + character, "\uD83D\uDE80" + character + "7");
+		assertThat(key).hasToString("key '\uD83D\uDE80" + shown + "7' in scope 'a" + shown + "'");
+		assertThat(key.value()).contains(character);
 	}
 
 	@Test

@@ -10,6 +10,7 @@ package dev.idempotency.slf4j;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.MDC;
 
+import dev.idempotency.ReadableText;
 import dev.idempotency.template.IdempotentOperation;
 import dev.idempotency.template.OperationContext;
 
@@ -31,7 +32,7 @@ public final class MdcOperationContext implements OperationContext {
 	public OpenContext begin(IdempotentOperation operation) {
 		String key = MDC.get(KEY);
 		String scope = MDC.get(SCOPE);
-		MDC.put(KEY, operation.key().value());
+		MDC.put(KEY, ReadableText.of(operation.key().value()));
 		MDC.put(SCOPE, operation.key().scope());
 		return () -> {
 			restore(KEY, key);

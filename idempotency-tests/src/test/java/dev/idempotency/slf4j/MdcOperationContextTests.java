@@ -72,6 +72,11 @@ class MdcOperationContextTests {
 	}
 
 	@Test
+	void invisibleCharactersOfAKeyAreShownByTheirCodes() {
+		assertThat(seen("a\u202Eb")).containsEntry("idempotency.key", "a\\u202Eb");
+	}
+
+	@Test
 	void earlierValuesAreRestored() {
 		MDC.put("request", "1");
 		MDC.put("idempotency.key", "outer");

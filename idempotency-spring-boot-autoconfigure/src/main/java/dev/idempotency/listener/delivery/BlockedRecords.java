@@ -24,6 +24,7 @@ import org.jspecify.annotations.Nullable;
 import dev.idempotency.IdempotencyKey;
 import dev.idempotency.OperationBlockedException;
 import dev.idempotency.OperationInProgressException;
+import dev.idempotency.ReadableText;
 import dev.idempotency.Threads;
 import dev.idempotency.listener.key.Coordinates;
 import dev.idempotency.store.IdempotencyRecord;
@@ -81,7 +82,7 @@ final class BlockedRecords {
 		String message = "The listener " + entry.record.listener() + " has waited for "
 				+ Duration.ofNanos(now - entry.since).toSeconds() + " s at topic " + entry.record.topic()
 				+ ", partition " + entry.record.partition() + ", offset " + entry.record.offset()
-				+ ((key != null) ? ", key '" + key.value() + "'" : "") + ": ";
+				+ ((key != null) ? ", key '" + ReadableText.of(key.value()) + "'" : "") + ": ";
 		if (key == null || !(reason instanceof OperationInProgressException)) {
 			logger.warn(message + reason.getMessage());
 			return;
