@@ -9,6 +9,7 @@ package dev.idempotency.reconcile;
 
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 import org.jspecify.annotations.Nullable;
@@ -25,7 +26,14 @@ public final class ReconciliationCsv {
 	 */
 	public static final String HEADER = "topic,partition,offset,timestamp,status,scope,key,detail\r\n";
 
-	private static final String FORMULA = "=+-@\t\r";
+	// A spreadsheet runs a cell that begins with one of these characters as a formula, in
+	// some countries also with their wide forms.
+	private static final String FORMULA = "(?=[=+\\-@\uFF1D\uFF0B\uFF0D\uFF20])";
+
+	// The beginning of a text, and within it a character that may begin a cell: the list
+	// separator of some countries, a tab or a line break.
+	private static final Pattern CELL = Pattern
+		.compile("(?<first>^\\s*" + FORMULA + "|^(?=[\t\r\n]))|(?<separator>[;\t\r\n][\\s\"]*)" + FORMULA);
 
 	private ReconciliationCsv() {
 	}
@@ -46,9 +54,9 @@ public final class ReconciliationCsv {
 
 	private static String field(@Nullable Object value) {
 		String text = Objects.toString(value, "");
-		// A spreadsheet would run it as a formula.
-		if (value instanceof String && !text.isEmpty() && FORMULA.indexOf(text.charAt(0)) >= 0) {
-			text = "'" + text;
+		if (value instanceof String) {
+			text = CELL.matcher(text)
+				.replaceAll((cell) -> (cell.group(1) != null) ? "'" + cell.group(1) : cell.group(2) + "'");
 		}
 		boolean plain = text.chars().noneMatch((c) -> c == '"' || c == ',' || c == '\r' || c == '\n');
 		return plain ? text : '"' + text.replace("\"", "\"\"") + '"';

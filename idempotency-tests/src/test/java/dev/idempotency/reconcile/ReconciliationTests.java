@@ -136,11 +136,29 @@ class ReconciliationTests {
 	}
 
 	@ParameterizedTest
-	@ValueSource(strings = { "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1" })
+	@ValueSource(strings = { "=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "=cmd|'/c calc'!A0", "\uFF1D1",
+			"\uFF0B1", "\uFF0D1", "\uFF201", " =1" })
 	void textIsNoFormulaInASpreadsheet(String text) {
-		ReconciliationFinding finding = new ReconciliationFinding("topic", 0, 5, Instant.EPOCH,
-				ReconciliationStatus.MISSING, null, null, text);
-		assertThat(ReconciliationCsv.line(finding)).contains("'" + text).doesNotContain("," + text);
+		assertThat(ReconciliationCsv.line(finding(text))).contains("'" + text).doesNotContain("," + text);
+	}
+
+	// A spreadsheet splits lines at another character than the comma in some countries,
+	// and at a tab or a line break everywhere.
+	@ParameterizedTest
+	@ValueSource(strings = { ";", "; ", ";\"", "\t", "\n", "\r\n", "\n\"\"" })
+	void textIsNoFormulaAfterACharacterThatMayBeginACell(String separator) {
+		assertThat(ReconciliationCsv.line(finding("a" + separator + "=cmd|'/c calc'!A0"))).contains("'=cmd")
+			.containsOnlyOnce("=cmd");
+	}
+
+	@ParameterizedTest
+	@ValueSource(strings = { "payment-77120", "urn:a/b@c+d=e", "a - b", "a=1&b=2" })
+	void keyThatIsNoFormulaIsUnchanged(String key) {
+		assertThat(ReconciliationCsv.line(finding(key))).endsWith("," + key + "\r\n");
+	}
+
+	private static ReconciliationFinding finding(String text) {
+		return new ReconciliationFinding("topic", 0, 5, Instant.EPOCH, ReconciliationStatus.MISSING, null, null, text);
 	}
 
 	private static TestApp app(String type, String topic, String database) {
