@@ -96,7 +96,9 @@ record RecordScripts(String prefix) {
 			  if (state == 'C' and not higher) or (state == 'P' and not own and tonumber(lease) > now) then
 			    local known, format = string.sub(value, body, body + f - 1), ''
 			    if #known > 0 and #ARGV[4] > 0 and known ~= ARGV[4] and (state == 'C' or not versioned) then
-			      if string.byte(known) == string.byte(ARGV[4]) then return 'M' end
+			      if string.byte(known) == string.byte(ARGV[4]) or (string.byte(known) == 127 and string.byte(ARGV[4]) >= 64) then
+			        return 'M'
+			      end
 			      format = 'V'
 			    end
 			    if state == 'C' then return format .. 'C' .. string.sub(value, rest) end

@@ -16,6 +16,7 @@ import org.apache.commons.logging.LogFactory;
 import org.jspecify.annotations.Nullable;
 
 import dev.idempotency.IdempotencyKey;
+import dev.idempotency.Internal;
 import dev.idempotency.RateLimit;
 
 /**
@@ -23,7 +24,7 @@ import dev.idempotency.RateLimit;
  * is one byte with the version of the canonical form of the content, followed by the
  * SHA-256 digest of that form. Two fingerprints are compared only if they have the same
  * version. Otherwise the key alone decides, as without a fingerprint, and a warning is
- * logged.
+ * logged. There is one exception: {@link #differs}.
  *
  * @since 0.1.0
  */
@@ -103,6 +104,16 @@ public final class Fingerprint {
 	}
 
 	/**
+	 * Return whether a fingerprint is that of a header.
+	 * @param fingerprint the fingerprint, {@code null} if there is none
+	 * @return whether {@link #ofMessage} has created it
+	 */
+	@Internal
+	public static boolean isSent(byte @Nullable [] fingerprint) {
+		return fingerprint != null && fingerprint[0] == MESSAGE;
+	}
+
+	/**
 	 * Return the beginning of a digest as text for headers.
 	 * @param content the content
 	 * @param bytes the number of bytes of the digest, 1 to 32
@@ -118,17 +129,25 @@ public final class Fingerprint {
 	 * @param key the key
 	 * @param stored the fingerprint in the store, {@code null} if it has none
 	 * @param requested the fingerprint of the request, {@code null} if it has none
-	 * @return whether both fingerprints have the same version and differ
+	 * @return whether both fingerprints have the same version and differ, or the request
+	 * has one that is {@linkplain #ofReported reported} and the store one that a producer
+	 * has {@linkplain #ofMessage sent}
 	 */
 	public static boolean differs(IdempotencyKey key, byte @Nullable [] stored, byte @Nullable [] requested) {
 		if (stored == null || requested == null || Arrays.equals(stored, requested)) {
 			return false;
 		}
-		if (stored.length > 0 && requested.length > 0 && stored[0] != requested[0]) {
+		if (stored.length > 0 && requested.length > 0 && stored[0] != requested[0] && !isUnknown(stored, requested)) {
 			notCompared(key);
 			return false;
 		}
 		return true;
+	}
+
+	// A producer that sends a fingerprint with its record must not prevent the report of
+	// a later record without one.
+	private static boolean isUnknown(byte[] stored, byte[] requested) {
+		return isSent(stored) && isReported(requested);
 	}
 
 	/**

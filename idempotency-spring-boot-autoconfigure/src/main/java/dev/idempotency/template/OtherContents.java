@@ -39,7 +39,7 @@ final class OtherContents {
 	private static final int COMPLETED = 1024;
 
 	// Some of the operations that this process has completed last, by the hash codes of
-	// their keys. Those without a content that is reported are left out, because their
+	// their keys. Those of which no duplicate is reported are left out, because their
 	// origins may hold records.
 	private final AtomicReferenceArray<@Nullable IdempotentOperation> completed = new AtomicReferenceArray<>(COMPLETED);
 
@@ -52,7 +52,7 @@ final class OtherContents {
 			report(operation);
 		}
 		else if ((outcome == Outcome.PROCESSED || outcome == Outcome.DECLINED)
-				&& Fingerprint.isReported(operation.fingerprint())) {
+				&& (Fingerprint.isReported(operation.fingerprint()) || Fingerprint.isSent(operation.fingerprint()))) {
 			this.completed.lazySet(slot(operation.key()), operation);
 		}
 	}

@@ -97,6 +97,24 @@ interface FingerprintContract extends StoreContract {
 	}
 
 	@Test
+	@Tag("promise-9")
+	default void contentThatIsReportedDiffersFromAFingerprintThatAProducerHasSent() {
+		byte[] sent = Fingerprint.ofMessage(new byte[] { 1 });
+		byte[] reported = Fingerprint.ofReported(1, new byte[] { 1 });
+		assertThat(claimAfter(sent, reported)).isEqualTo(new Claim.Mismatch());
+		assertThat(claimAfter(reported, sent)).isInstanceOf(Claim.Completed.class);
+	}
+
+	private Claim claimAfter(byte[] completed, byte[] fingerprint) {
+		IdempotencyKey key = Requests.newKey();
+		ClaimRequest owner = new ClaimRequest(key, UUID.randomUUID(), completed, Requests.LEASE, Requests.RETENTION);
+		one(store()).claim(owner);
+		one(store()).complete(owner, null);
+		return one(store())
+			.claim(new ClaimRequest(key, UUID.randomUUID(), fingerprint, Requests.LEASE, Requests.RETENTION));
+	}
+
+	@Test
 	default void completedKeyMayStandForOtherContentAfterItsRetention() {
 		IdempotencyKey key = Requests.newKey();
 		ClaimRequest owner = Requests.request(key, "a", lease(), retention());

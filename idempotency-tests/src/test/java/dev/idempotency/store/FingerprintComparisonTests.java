@@ -52,6 +52,17 @@ class FingerprintComparisonTests {
 		assertThat(Fingerprint.differs(KEY, Fingerprint.of(1, CONTENT), Fingerprint.of(2, OTHER))).isFalse();
 	}
 
+	// Otherwise a producer could prevent the report of its own record, by adding the
+	// header.
+	@Test
+	void reportedContentDiffersFromTheFingerprintThatAProducerHasSent() {
+		byte[] sent = Fingerprint.ofMessage(CONTENT);
+		byte[] reported = Fingerprint.ofReported(1, CONTENT);
+		assertThat(Fingerprint.differs(KEY, sent, reported)).isTrue();
+		assertThat(Fingerprint.differs(KEY, reported, sent)).isFalse();
+		assertThat(Fingerprint.differs(KEY, sent, Fingerprint.of(CONTENT))).isFalse();
+	}
+
 	@Test
 	void missingFingerprintDoesNotDiffer() {
 		assertThat(Fingerprint.differs(KEY, null, Fingerprint.of(CONTENT))).isFalse();
