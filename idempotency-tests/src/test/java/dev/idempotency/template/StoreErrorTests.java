@@ -135,7 +135,9 @@ class StoreErrorTests {
 		return Stream.of(new DataAccessResourceFailureException("x"), new QueryTimeoutException("x"),
 				new UncheckedIOException(new IOException("x")), new IllegalStateException(new TimeoutException("x")),
 				new IllegalStateException(new SQLTransientConnectionException("x")),
-				new IllegalStateException(new SQLException("x", "25006")));
+				new IllegalStateException(new SQLException("x", "25006")),
+				// The disk is full.
+				new IllegalStateException(new SQLException("x", "53100")));
 	}
 
 	@ParameterizedTest
