@@ -61,6 +61,8 @@ class DocumentationTests {
 	// Not changed yet.
 	private static final Set<String> WITHOUT_READERS = Set.of("benchmarks.md", "combinations.md", "compatibility.md");
 
+	private static final Pattern TEST = Pattern.compile("`([A-Z]\\w+(?:Tests|Contract))`");
+
 	private static final Pattern ARTIFACT = Pattern.compile("dev\\.idempotency:(idempotency-[\\w-]+):([\\w.-]+)");
 
 	private static final Pattern DEPENDENCY = Pattern.compile("<groupId>dev\\.idempotency</groupId>\\s*"
@@ -181,6 +183,17 @@ class DocumentationTests {
 		String[] target = link.split("#", 2);
 		Path file = (target[0].isEmpty()) ? page.file() : page.file().resolveSibling(target[0]);
 		return Files.isRegularFile(file) && (target.length == 1 || Markdown.read(file).anchors().contains(target[1]));
+	}
+
+	// A page names the test that shows what it says.
+	@ParameterizedTest
+	@MethodSource("pages")
+	void everyTestThatAPageNamesExists(Markdown page) {
+		assertThat(TEST.matcher(page.text()).results().map((test) -> test.group(1)))
+			.allMatch((test) -> Sources.ALL.texts()
+				.stream()
+				.anyMatch((source) -> source.contains("class " + test + " ")
+						|| source.contains("interface " + test + " ") || source.contains("class " + test + "\n")));
 	}
 
 	@ParameterizedTest
