@@ -15,25 +15,23 @@ import java.util.concurrent.TimeoutException;
 
 import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisChannelHandler;
-import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisConnectionStateListener;
 import io.lettuce.core.RedisException;
-import io.lettuce.core.api.StatefulConnection;
-import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.codec.ByteArrayCodec;
+import org.jspecify.annotations.Nullable;
 import org.springframework.dao.DataAccessException;
 import org.springframework.data.redis.connection.RedisClusterConfiguration;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisSentinelConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 
 import dev.idempotency.store.Deadline;
 
 /**
- * Runs commands on the connection that all threads share, with the timeout of the store
- * instead of Lettuce's.
+ * Runs commands on a connection that all threads share, with the timeout of the store
+ * instead of Lettuce's. The connection belongs to the store. Only the client of a static
+ * master and its replicas cannot open one, because the connection factory has their
+ * addresses: then the commands run on the connection of the factory.
  */
 final class LettuceConnections {
 
@@ -41,28 +39,18 @@ final class LettuceConnections {
 
 	private final Duration timeout;
 
-	private final ConnectionOpener<Boolean> opener = new ConnectionOpener<>(this::connect);
+	private final StoreConnection own;
 
-	private final LostConnection lost;
+	private final ConnectionOpener<Boolean> ofFactory = new ConnectionOpener<>(this::connectFactory);
+
+	// Whether only the factory can connect.
+	private volatile boolean dependent;
 
 	LettuceConnections(LettuceConnectionFactory factory, Duration timeout) {
 		this.factory = factory;
 		this.timeout = timeout;
-		this.lost = new LostConnection(factory, timeout, this::reopen);
-	}
-
-	static StatefulConnection<byte[], byte[]> open(LettuceConnectionFactory factory) {
-		return (factory.getRequiredNativeClient() instanceof RedisClusterClient cluster)
-				? cluster.connect(ByteArrayCodec.INSTANCE)
-				: ((RedisClient) factory.getRequiredNativeClient()).connect(ByteArrayCodec.INSTANCE);
-	}
-
-	private void reopen() {
-		// A pool would lend the connection again.
-		if (!(this.factory.getClientConfiguration() instanceof LettucePoolingClientConfiguration)) {
-			this.factory.resetConnection();
-			this.opener.forget();
-		}
+		this.own = new StoreConnection(factory, timeout, () -> {
+		});
 	}
 
 	boolean isSameServer(LettuceConnections other) {
@@ -77,7 +65,7 @@ final class LettuceConnections {
 				factory.getDatabase());
 	}
 
-	private boolean connect() {
+	private boolean connectFactory() {
 		try (RedisConnection connection = this.factory.getConnection()) {
 			commands(connection);
 			return true;
@@ -90,22 +78,47 @@ final class LettuceConnections {
 
 	// Sends all calls before it awaits the first reply.
 	List<byte[]> runAll(List<ScriptCall> calls) {
-		return calls.isEmpty() ? List.of() : onSharedConnection((commands, deadline) -> this.lost.watch(deadline,
+		return calls.isEmpty() ? List.of() : onConnection((commands, deadline) -> this.own.watch(deadline,
 				(limited) -> ScriptCall.awaitAll(ScriptCall.sendAll(calls, commands), limited)));
 	}
 
-	<T> T onSharedConnection(SharedWork<T> work) {
-		return onSharedConnection(this.timeout, work);
+	<T> T onConnection(CommandWork<T> work) {
+		return onConnection(this.timeout, work);
 	}
 
-	<T> T onSharedConnection(Duration limit, SharedWork<T> work) {
+	<T> T onConnection(Duration limit, CommandWork<T> work) {
 		return withDeadline(limit, (deadline) -> {
-			// Only the first call waits: afterwards the connection reconnects by itself.
-			deadline.await(this.opener.open(this.factory.getNativeClient()));
+			RedisClusterAsyncCommands<byte[], byte[]> commands = ownCommands(deadline);
+			if (commands != null) {
+				return work.run(commands, deadline);
+			}
+			deadline.await(this.ofFactory.open(this.factory.getNativeClient()));
 			try (RedisConnection connection = this.factory.getConnection()) {
 				return work.run(commands(connection), deadline);
 			}
 		});
+	}
+
+	private @Nullable RedisClusterAsyncCommands<byte[], byte[]> ownCommands(Deadline deadline)
+			throws ExecutionException, TimeoutException {
+		if (this.dependent) {
+			return null;
+		}
+		try {
+			return this.own.commands(deadline);
+		}
+		catch (ExecutionException ex) {
+			// Lettuce asserts that the client has an address.
+			if (!(ex.getCause() instanceof IllegalStateException)) {
+				throw ex;
+			}
+			this.dependent = true;
+			return null;
+		}
+	}
+
+	void close() {
+		this.own.close();
 	}
 
 	static <T> T withDeadline(Duration limit, Work<T> work) {
@@ -146,7 +159,7 @@ final class LettuceConnections {
 
 	}
 
-	interface SharedWork<T> {
+	interface CommandWork<T> {
 
 		T run(RedisClusterAsyncCommands<byte[], byte[]> commands, Deadline deadline)
 				throws ExecutionException, TimeoutException;

@@ -203,7 +203,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 	ServerFindings inspect(@Nullable Duration limit) {
 		String keyPrefix = this.scripts.prefix();
 		ReplicatedConnection replicated = this.replicated;
-		return this.connections.onSharedConnection((limit != null) ? limit : this.timeout, (commands, deadline) -> {
+		return this.connections.onConnection((limit != null) ? limit : this.timeout, (commands, deadline) -> {
 			RedisClusterAsyncCommands<byte[], byte[]> probing = (replicated != null)
 					? replicated.connection(ServerFindings.probe(keyPrefix), deadline).async() : commands;
 			return ServerFindings.read(probing, commands, keyPrefix, replicated != null, deadline);
@@ -216,6 +216,7 @@ public final class RedisIdempotencyStore implements IdempotencyStore, AutoClosea
 
 	@Override
 	public void close() {
+		this.connections.close();
 		if (this.replicated != null) {
 			this.replicated.close();
 		}

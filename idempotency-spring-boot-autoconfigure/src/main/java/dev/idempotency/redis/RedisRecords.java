@@ -32,7 +32,7 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 
 	@Override
 	public Long estimate() {
-		return this.connections.onSharedConnection((commands, deadline) -> deadline.await(commands.dbsize()));
+		return this.connections.onConnection((commands, deadline) -> deadline.await(commands.dbsize()));
 	}
 
 	@Override
@@ -47,7 +47,7 @@ record RedisRecords(LettuceConnections connections, RecordScripts scripts) imple
 	}
 
 	private Page scan(BiPredicate<IdempotencyRecord, Instant> condition, long most, @Nullable String after) {
-		return this.connections.onSharedConnection((commands, deadline) -> {
+		return this.connections.onConnection((commands, deadline) -> {
 			List<IdempotencyRecord> found = new ArrayList<>();
 			String next = new RecordScan(commands, this.scripts, deadline).scan(after, (scanned) -> {
 				if (condition.test(scanned.record(), scanned.now())) {

@@ -39,35 +39,23 @@ import dev.idempotency.store.IdempotencyStore.Settlement;
  */
 final class ReplicatedConnection {
 
-	private final LettuceConnectionFactory factory;
-
 	private final int replicas;
 
 	private final Duration wait;
 
-	private final ConnectionOpener<StatefulConnection<byte[], byte[]>> opener;
-
-	private final LostConnection lost;
+	private final StoreConnection connection;
 
 	private final Map<StatefulConnection<?, ?>, AtomicInteger> disconnects = new ConcurrentHashMap<>();
 
 	ReplicatedConnection(LettuceConnectionFactory factory, int replicas, Duration timeout) {
-		this.factory = factory;
 		this.replicas = replicas;
-		this.opener = new ConnectionOpener<>(() -> LettuceConnections.open(factory));
-		this.lost = new LostConnection(factory, timeout, this::reopen);
+		this.connection = new StoreConnection(factory, timeout, this.disconnects::clear);
 		// The reply must also arrive within the timeout.
 		this.wait = timeout.dividedBy(2);
 	}
 
-	private void reopen() {
-		close();
-		this.opener.forget();
-		this.disconnects.clear();
-	}
-
 	List<byte[]> run(List<ScriptCall> calls, Deadline deadline) throws ExecutionException, TimeoutException {
-		return this.lost.watch(deadline, (limited) -> confirmed(calls, limited));
+		return this.connection.watch(deadline, (limited) -> confirmed(calls, limited));
 	}
 
 	// Sends all calls before it awaits the first reply. One WAIT confirms all
@@ -129,8 +117,7 @@ final class ReplicatedConnection {
 
 	StatefulRedisConnection<byte[], byte[]> connection(byte[] key, Deadline deadline)
 			throws ExecutionException, TimeoutException {
-		StatefulConnection<byte[], byte[]> connection = deadline
-			.await(this.opener.open(this.factory.getNativeClient()));
+		StatefulConnection<byte[], byte[]> connection = this.connection.open(deadline);
 		if (connection instanceof StatefulRedisClusterConnection<byte[], byte[]> cluster) {
 			RedisClusterNode node = cluster.getPartitions().getMasterBySlot(SlotHash.getSlot(key));
 			if (node == null) {
@@ -142,10 +129,7 @@ final class ReplicatedConnection {
 	}
 
 	void close() {
-		StatefulConnection<byte[], byte[]> connection = this.opener.getIfOpen();
-		if (connection != null) {
-			connection.closeAsync();
-		}
+		this.connection.close();
 	}
 
 }

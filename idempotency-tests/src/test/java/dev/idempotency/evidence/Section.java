@@ -37,9 +37,9 @@ public enum Section {
 	 */
 	NETWORK("Faults of the network",
 			"""
-							A proxy stands between two processes and one of their servers, and disturbs the network for eight seconds:
-							longer than the lease of 5 s and the session timeout of 3 s. Payments are sent all the time, a hundred a second.
-							The connections to a database have a `socketTimeout` of 5 s, and the server ends a transaction that is idle for
+					A proxy stands between two processes and one of their servers, and disturbs the network for eight seconds:
+					longer than the lease of 5 s and the session timeout of 3 s. Payments are sent all the time, a hundred a second.
+					The connections to a database have a `socketTimeout` of 5 s, and the server ends a transaction that is idle for
 					10 s; without both, records had not been processed four minutes after a half-open connection. *Next effect
 					after* and *all done after* are counted from the end of the fault.""",
 			false, "operations", "lost", "doubled", "open at the fault", "next effect after, s", "all done after, s"),

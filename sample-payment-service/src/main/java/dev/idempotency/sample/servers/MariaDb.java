@@ -134,7 +134,8 @@ final class MariaDb implements DisposableBean {
 	}
 
 	String url() {
-		return "jdbc:mariadb://127.0.0.1:" + this.port + "/payments?user=root&createDatabaseIfNotExist=true";
+		return "jdbc:mariadb://127.0.0.1:" + this.port
+				+ "/payments?user=root&createDatabaseIfNotExist=true&socketTimeout=60000";
 	}
 
 	private void awaitAnswer() throws IOException {

@@ -35,7 +35,7 @@ final class Postgres implements DisposableBean {
 	}
 
 	String url() {
-		return this.server.getJdbcUrl("postgres", "postgres");
+		return this.server.getJdbcUrl("postgres", "postgres") + "&socketTimeout=60";
 	}
 
 	@Override

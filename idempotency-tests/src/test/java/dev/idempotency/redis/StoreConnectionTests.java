@@ -12,8 +12,14 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.Lifecycle;
+import org.springframework.data.redis.connection.RedisConnection;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.RedisStaticMasterReplicaConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.data.redis.connection.lettuce.LettucePoolingClientConfiguration;
 
 import dev.idempotency.IdempotencyStoreUnavailableException;
 import dev.idempotency.store.Claim;
@@ -31,10 +37,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.awaitility.Awaitility.await;
 
 /**
- * Tests for {@link LostConnection}.
+ * Tests for {@link StoreConnection}.
  */
 @Tag("promise-11")
-class LostConnectionTests {
+class StoreConnectionTests {
 
 	private static final Duration TIMEOUT = Duration.ofMillis(500);
 
@@ -49,9 +55,15 @@ class LostConnectionTests {
 		this.network.close();
 	}
 
-	@Test
-	void connectionThatTheNetworkHasLostIsReplacedWhenTheServerAnswersOnANewOne() {
-		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 0, TIMEOUT);
+	// A pool would lend a connection again that was lost.
+	@ParameterizedTest
+	@ValueSource(booleans = { false, true })
+	void connectionThatTheNetworkHasLostIsReplacedWhenTheServerAnswersOnANewOne(boolean pool) {
+		LettuceConnectionFactory pooled = TestRedis
+			.started(new LettuceConnectionFactory(new RedisStandaloneConfiguration("localhost", this.network.port()),
+					LettucePoolingClientConfiguration.builder().build()));
+		RedisIdempotencyStore store = new RedisIdempotencyStore(pool ? pooled : this.factory, TestRedis.PREFIX, 0,
+				TIMEOUT);
 		TestRedis.awaitContact(store);
 		// A new connection lets it run, also on the connection that is lost.
 		Lifecycle check = store.serverCheck(false, (evicts) -> {
@@ -66,11 +78,12 @@ class LostConnectionTests {
 			await().atMost(Duration.ofSeconds(60))
 				.ignoreExceptions()
 				.until(() -> one(store).claim(request) instanceof Claim.Acquired);
-			assertThat(logs.messages("WARN")).hasSize(1);
+			assertThat(logs.messages("WARN")).isNotEmpty();
 		}
 		finally {
 			check.stop();
 			store.close();
+			pooled.destroy();
 		}
 	}
 
@@ -92,6 +105,28 @@ class LostConnectionTests {
 				.isThrownBy(() -> one(store).complete(request, null))
 				.withMessageContaining("0 of 1 required replicas"));
 		store.close();
+	}
+
+	@Test
+	@Tag("promise-13")
+	void connectionOfTheApplicationStaysOpen() {
+		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 0, TIMEOUT);
+		TestRedis.awaitContact(store);
+		try (RedisConnection connection = this.factory.getConnection()) {
+			store.close();
+			assertThat(connection.ping()).isEqualTo("PONG");
+		}
+	}
+
+	@Test
+	void storeUsesTheConnectionOfAFactoryWithAStaticMasterAndItsReplicas() {
+		LettuceConnectionFactory masterReplica = TestRedis.started(new LettuceConnectionFactory(
+				new RedisStaticMasterReplicaConfiguration("localhost", this.network.port())));
+		RedisIdempotencyStore store = new RedisIdempotencyStore(masterReplica, TestRedis.PREFIX, 0, TIMEOUT);
+		TestRedis.awaitContact(store);
+		assertThat(one(store).claim(TestDatabase.request(TestDatabase.newKey()))).isInstanceOf(Claim.Acquired.class);
+		store.close();
+		masterReplica.destroy();
 	}
 
 }
