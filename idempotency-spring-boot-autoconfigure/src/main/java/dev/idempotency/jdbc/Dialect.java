@@ -107,6 +107,12 @@ interface Dialect {
 		DUPLICATE,
 
 		/**
+		 * A completion that claims another key has had no effect, because the caller does
+		 * not own the claim.
+		 */
+		NOT_OWNED,
+
+		/**
 		 * A statement failed because of a concurrent transaction, so that the record has
 		 * to be redelivered and processed in a new transaction.
 		 */

@@ -98,7 +98,7 @@ final class H2Dialect implements Dialect {
 			case PERMANENT -> Problem.isPermanent(state);
 			// H2 is supported for tests only, whose user is an administrator. A failed
 			// statement does not affect its transaction.
-			case DENIED, LOCKED, ISOLATION, ABORTED, TRANSACTION_ENDED, REPEATABLE -> false;
+			case DENIED, LOCKED, ISOLATION, ABORTED, NOT_OWNED, TRANSACTION_ENDED, REPEATABLE -> false;
 		};
 	}
 

@@ -48,6 +48,8 @@ final class JdbcClaims {
 
 	private static final String RACE = "R";
 
+	private static final String NEW = "N";
+
 	// A wrong guess costs a round trip and a right one saves a third of one. With records
 	// of which half are duplicates, 1 in 256 guesses after so many.
 	private static final int REPLAYED = 8;
@@ -67,7 +69,8 @@ final class JdbcClaims {
 
 	private Optional<Claim> insert(Connection connection, ClaimRequest request) throws SQLException {
 		Parameters parameters = Parameters.of(request).ended("C");
-		if (!unlessDuplicate(connection, false, (same) -> this.sql.get(Name.INSERT).update(same, parameters) > 0)) {
+		if (!unless(Problem.DUPLICATE, connection, false,
+				(same) -> this.sql.get(Name.INSERT).update(same, parameters) > 0)) {
 			return Optional.empty();
 		}
 		written(request);
@@ -93,17 +96,28 @@ final class JdbcClaims {
 		return requests.stream().map((request) -> Optional.ofNullable(claims.get(request.key().id()))).toList();
 	}
 
+	boolean canClaimAhead(ClaimRequest done, ClaimRequest next) {
+		return this.sql.has(Name.COMPLETE_AND_CLAIM) && (this.sql.all(Name.COMPLETE_AND_CLAIM).size() == 1
+				|| (done.version() == null && next.version() == null));
+	}
+
 	Optional<CompletionAndClaim> completeAndClaim(Connection connection, Ending.Completed completed, ClaimRequest next)
 			throws SQLException {
+		List<SqlStatement> statements = this.sql.all(Name.COMPLETE_AND_CLAIM);
 		Parameters parameters = Parameters.of(next)
 			.with("done", completed.claim().key().id())
 			.with("donetoken", completed.claim().token())
 			.with("result", completed.result());
-		return this.sql.get(Name.COMPLETE_AND_CLAIM)
-			.first(connection, parameters,
-					(row) -> row.getBoolean("settled") ? Optional.of(claim(row, next)) : Optional.<Claim>empty())
-			.flatMap((claim) -> claim)
-			.map((claim) -> new CompletionAndClaim(Settlement.SETTLED, claim));
+		List<Optional<Claim>> rows = unless(Problem.NOT_OWNED, connection, List.of(),
+				(same) -> statements.get(0)
+					.query(same, parameters,
+							(row) -> row.getBoolean("settled") ? Optional.of(claim(row, next)) : Optional.empty()));
+		Claim claim = rows.stream().flatMap(Optional::stream).findFirst().orElse(null);
+		if (claim == RACES_LOST && statements.size() > 1) {
+			claim = claim(connection, statements.get(1), parameters, Map.of(next.key().id(), next))
+				.getOrDefault(next.key().id(), RACES_LOST);
+		}
+		return Optional.ofNullable(claim).map((answer) -> new CompletionAndClaim(Settlement.SETTLED, answer));
 	}
 
 	// Claim keys, a single one with a faster statement. When records are replayed, most
@@ -116,14 +130,14 @@ final class JdbcClaims {
 		if (guessed && this.refused >= REPLAYED && this.sql.has(Name.READ)) {
 			claims.putAll(claim(connection, this.sql.get(Name.READ), parameters(requests, open, true), open));
 		}
-		List<SqlStatement> statements = this.sql.all(claimOf(requests));
+		List<SqlStatement> statements = this.sql.all(claimOf(requests, leased));
 		for (int race = 0; race < MAX_RACES; race++) {
 			for (SqlStatement statement : statements) {
 				open.keySet().removeAll(claims.keySet());
 				if (!open.isEmpty()) {
 					Parameters parameters = parameters(requests, open, leased);
-					claims.putAll(
-							unlessDuplicate(connection, Map.of(), (same) -> claim(same, statement, parameters, open)));
+					claims.putAll(unless(Problem.DUPLICATE, connection, Map.of(),
+							(same) -> claim(same, statement, parameters, open)));
 				}
 			}
 		}
@@ -143,9 +157,13 @@ final class JdbcClaims {
 
 	// The key of a versioned operation is that of an entity, which has a record as a
 	// rule.
-	private Name claimOf(List<ClaimRequest> requests) {
-		return (requests.size() > 1) ? Name.CLAIM_ALL
-				: (requests.get(0).version() != null && this.sql.has(Name.CLAIM_KNOWN)) ? Name.CLAIM_KNOWN : Name.CLAIM;
+	private Name claimOf(List<ClaimRequest> requests, boolean leased) {
+		if (requests.size() > 1) {
+			return Name.CLAIM_ALL;
+		}
+		Name faster = (requests.get(0).version() != null) ? Name.CLAIM_KNOWN
+				: leased ? Name.CLAIM : Name.CLAIM_IN_TRANSACTION;
+		return this.sql.has(faster) ? faster : Name.CLAIM;
 	}
 
 	private static Map<UUID, ClaimRequest> byId(List<ClaimRequest> requests) {
@@ -181,6 +199,9 @@ final class JdbcClaims {
 		if (RACE.equals(outcome)) {
 			return RACES_LOST;
 		}
+		if (NEW.equals(outcome)) {
+			return new Claim.Acquired(1, 1);
+		}
 		if ("A".equals(outcome)) {
 			return new Claim.Acquired(row.getInt("fence"), row.getInt("attempt"));
 		}
@@ -208,12 +229,12 @@ final class JdbcClaims {
 		}
 	}
 
-	private <T> T unlessDuplicate(Connection connection, T otherwise, Work<T> statement) throws SQLException {
+	private <T> T unless(Problem problem, Connection connection, T otherwise, Work<T> statement) throws SQLException {
 		try {
 			return statement.on(connection);
 		}
 		catch (SQLException ex) {
-			if (this.dialect.is(Problem.DUPLICATE, ex)) {
+			if (this.dialect.is(problem, ex)) {
 				return otherwise;
 			}
 			throw ex;

@@ -242,7 +242,7 @@ public final class JdbcIdempotencyStore implements TransactionalIdempotencyStore
 
 	@Override
 	public CompletionAndClaim completeAndClaim(Ending.Completed completed, ClaimRequest next) {
-		if (!supportsClaimAhead()) {
+		if (!this.claims.canClaimAhead(completed.claim(), next)) {
 			return TransactionalIdempotencyStore.super.completeAndClaim(completed, next);
 		}
 		return this.executor.autonomous((connection) -> this.claims.completeAndClaim(connection, completed, next))

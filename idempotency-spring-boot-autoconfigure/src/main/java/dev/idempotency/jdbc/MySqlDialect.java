@@ -49,6 +49,9 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 
 	private static final int PACKET_TOO_LARGE = 1153;
 
+	// How COMPLETE_AND_CLAIM fails.
+	private static final int OUT_OF_RANGE = 1690;
+
 	// It has neither a state nor a code.
 	private static final String CANCELLED = "com.mysql.cj.jdbc.exceptions.MySQLStatementCancelledException";
 
@@ -137,6 +140,7 @@ record MySqlDialect(boolean mariaDb) implements Dialect {
 		String state = error.getSQLState();
 		return switch (problem) {
 			case DUPLICATE -> code == DUPLICATE;
+			case NOT_OWNED -> code == OUT_OF_RANGE;
 			case CONTENTION -> CONTENTION.contains(code) || CANCELLED.equals(error.getClass().getName());
 			// With 'innodb_rollback_on_timeout', a lock timeout ends the transaction,
 			// too.

@@ -48,6 +48,50 @@ final class MySqlRecordSql extends RecordSql {
 
 	private static final String INSERT_ONE = INSERT + "VALUES (" + ROW + ")";
 
+	private static final String NEW_COLUMNS = """
+			INSERT INTO %s (id, scope, `key`, state, fence, attempt, token, fingerprint, created_at, expires_at,\s""";
+
+	private static final String NEW_ROW = """
+			(:id, :scope, :key, %s, 1, 1, :token, :fingerprint, UTC_TIMESTAMP(6),
+			  UTC_TIMESTAMP(6) + INTERVAL :retention * 1000 MICROSECOND,\s""";
+
+	private static final String LEASE_UNTIL = "UTC_TIMESTAMP(6) + INTERVAL :lease * 1000 MICROSECOND)";
+
+	private static final String RETURNING = " ON DUPLICATE KEY UPDATE id = VALUES(id) RETURNING ";
+
+	// Most keys are new. The server parses a statement each time that it is run, and the
+	// one that takes over a record takes several times as long.
+	private static final String CLAIM_NEW = NEW_COLUMNS + "lease_until) VALUES " + NEW_ROW.formatted("'P'")
+			+ LEASE_UNTIL + RETURNING;
+
+	private static final String COMPLETED_NEW = NEW_COLUMNS + "completed_at, version, decided_version) VALUES "
+			+ NEW_ROW.formatted("'C'") + "UTC_TIMESTAMP(6), :version, :version)" + RETURNING;
+
+	// An earlier record of the same owner is left to the next statement.
+	private static final String NEW_OR_COMPLETED = """
+			IF(token = :token, IF(created_at = UTC_TIMESTAMP(6), 'N', 'R'),
+			  IF(state = 'C' AND expires_at > UTC_TIMESTAMP(6), 'C', 'R'))""";
+
+	private static final String ANSWER_OF_NEW = NEW_OR_COMPLETED + " AS outcome, fingerprint, result";
+
+	private static final String COMPLETES = "VALUES(state) = 'C' AND state = 'P' AND token = VALUES(token)";
+
+	// The first row completes a claim. If the caller does not own it, the sum, which is
+	// out of range, ends the statement, so that it has no effect: neither the claim of
+	// the second row nor, if there is no record, the insert of the first one.
+	private static final String COMPLETE_AND_CLAIM = NEW_COLUMNS + """
+			lease_until) VALUES
+			  (:done, '', '', 'C', 1, 1, :donetoken, NULL, UTC_TIMESTAMP(6), UTC_TIMESTAMP(6), NULL),
+			""" + NEW_ROW.formatted("'P'") + LEASE_UNTIL
+			+ """
+
+					ON DUPLICATE KEY UPDATE completed_at = IF(%1$s, UTC_TIMESTAMP(6), completed_at),
+					  result = IF(%1$s, :result, result), state = IF(%1$s, 'C', state), lease_until = IF(state = 'C', NULL, lease_until)
+					RETURNING id <> :done AS settled, CASE WHEN id <> :done THEN %2$s
+					  WHEN token = :donetoken AND state = 'C' AND completed_at IS NOT NULL THEN 'C'
+					  ELSE 9223372036854775807 + fence END AS outcome, fingerprint, result"""
+				.formatted(COMPLETES, NEW_OR_COMPLETED);
+
 	private static final String INSERT_ALL = INSERT + "SELECT " + MySqlTypes.columns(ROW) + " FROM "
 			+ MySqlTypes.rows("id", "token", "scope", "key", "fingerprint", "lease", "retention", "version");
 
@@ -134,8 +178,18 @@ final class MySqlRecordSql extends RecordSql {
 		String free = FREE.formatted("r.", ":version", NOW);
 		String insert = INSERT_ONE.formatted(this.table);
 		String answer = takenOver("token = :token", FREE.formatted("", ":version", NOW));
-		add(Name.CLAIM, this.limit.answered(insert + TAKE_OVER, answer, answer,
-				this.table + " WHERE id = :id LOCK IN SHARE MODE"));
+		SqlStatement claim = this.limit.answered(insert + TAKE_OVER, answer, answer,
+				this.table + " WHERE id = :id LOCK IN SHARE MODE");
+		if (this.mariaDb) {
+			add(Name.CLAIM, insertNew(CLAIM_NEW, ANSWER_OF_NEW), claim);
+			add(Name.CLAIM_IN_TRANSACTION, insertNew(COMPLETED_NEW, ANSWER_OF_NEW), claim);
+			add(Name.CLAIM_KNOWN, claim);
+			add(Name.COMPLETE_AND_CLAIM, shortLimit.statement(COMPLETE_AND_CLAIM.formatted(this.table)),
+					shortLimit.statement(insert + TAKE_OVER + " RETURNING " + answer));
+		}
+		else {
+			add(Name.CLAIM, claim);
+		}
 		add(Name.CLAIM_ALL, claimAll(this.limit));
 		add(Name.NOTE_FAILURES, claimAll(this.limit), claimAll(shortLimit));
 		add(Name.READ, "SELECT " + ANSWER.formatted(LEFT) + " FROM " + this.table + " r WHERE r.id = :id AND NOT ("
@@ -143,9 +197,7 @@ final class MySqlRecordSql extends RecordSql {
 		add(Name.LOOK_UP, LOOK_UP.formatted(free, OWN_FOR, LEFT, this.table + " r WHERE r.id = :id"));
 		// The driver of MariaDB logs a warning for each duplicate key.
 		add(Name.INSERT,
-				this.mariaDb ? this.limit
-					.statement(insert + " ON DUPLICATE KEY UPDATE id = VALUES(id) RETURNING token = :token")
-					.telling() : this.limit.statement(insert));
+				this.mariaDb ? insertNew(COMPLETED_NEW, "token = :token").telling() : this.limit.statement(insert));
 		String restore = insert + RESTORE;
 		String own = "state = 'P' AND token = :token";
 		add(Name.RESTORE, this.mariaDb ? this.limit.statement(restore + " RETURNING " + own).telling()
@@ -195,6 +247,10 @@ final class MySqlRecordSql extends RecordSql {
 
 	private SqlStatement find(String condition) {
 		return statement("SELECT 1 FROM " + this.table + " WHERE id = :id AND " + condition);
+	}
+
+	private SqlStatement insertNew(String insert, String returned) {
+		return this.limit.statement(insert.formatted(this.table) + returned);
 	}
 
 	private SqlStatement claimAll(MySqlLimit limit) {

@@ -118,7 +118,7 @@ record PostgresDialect(Layout layout) implements Dialect {
 			case ISOLATION -> ISOLATION.equals(state);
 			case ABORTED -> ABORTED.equals(state);
 			// The statements return a row instead of the error of a duplicate.
-			case DUPLICATE, TRANSACTION_ENDED, REPEATABLE -> false;
+			case DUPLICATE, NOT_OWNED, TRANSACTION_ENDED, REPEATABLE -> false;
 		};
 	}
 

@@ -164,12 +164,18 @@ class RecordSql {
 		// Inserts a completed record and returns a row if it did.
 		INSERT,
 
-		// Claims a key: each statement is run until one returns a row. Parameter
-		// 'state'. Columns: outcome ('A', or the state of a record that is not
-		// free), fence, attempt, fingerprint, result, left_ms, decided_version.
-		// Another transaction has interfered, so that the claim is repeated, if the
-		// outcome is 'R' or if no statement returns a row.
+		// Claims a key without a version: each statement is run until one returns a
+		// row. Parameter 'state'. Columns: outcome ('A', or the state of a record
+		// that is not free), fence, attempt, fingerprint, result, left_ms,
+		// decided_version. Another transaction has interfered, so that the claim is
+		// repeated, if the outcome is 'R' or if no statement returns a row. The
+		// outcome 'N' is a new record and, like 'C', then needs no column for another
+		// state.
 		CLAIM,
+
+		// Claims a key without a version, as a completed record. Columns as for
+		// CLAIM. Absent if CLAIM does.
+		CLAIM_IN_TRANSACTION,
 
 		// Claims a key that probably has a record, in one round trip. Parameters and
 		// columns as for CLAIM. Absent if CLAIM takes one round trip.
@@ -204,9 +210,11 @@ class RecordSql {
 
 		// Completes a claim and then claims another key. Parameters: those of CLAIM
 		// for the other key, 'done' and 'donetoken', the id and the token of the
-		// claim, and 'result'. Columns: settled, whether the claim is completed, and
-		// those of CLAIM. If it is not completed, the other key is not claimed.
-		// Absent if one statement cannot do both.
+		// claim, and 'result'. Columns: settled, whether the claim is completed and
+		// the row is that of the other key, and those of CLAIM. If it is not
+		// completed, the other key is not claimed, and the statement may fail. If
+		// there is a second statement, it is a CLAIM for the outcome 'R', and neither
+		// key has a version. Absent if one statement cannot do both.
 		COMPLETE_AND_CLAIM,
 
 		// Records one failure for several claims. Parameters 'error_type' and
