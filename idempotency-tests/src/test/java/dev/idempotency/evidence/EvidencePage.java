@@ -103,11 +103,19 @@ final class EvidencePage {
 		if (!failed.isEmpty()) {
 			return "❌ **" + failed.stream().map(EvidenceRow::violation).collect(Collectors.joining("; ")) + "**";
 		}
-		return runs.isEmpty() ? MISSING : (runs.size() < exhibit.runs()) ? "✔ so far" : "✔";
+		return runs.isEmpty() ? missing(exhibit) : (runs.size() < exhibit.runs()) ? "✔ so far" : "✔";
+	}
+
+	private String missing(Exhibit exhibit) {
+		return this.rows.getOrDefault(exhibit.name(), List.of())
+			.stream()
+			.findFirst()
+			.map((row) -> Finding.NOT_POSSIBLE + ": " + row.figures().get(Finding.NOT_POSSIBLE))
+			.orElse(MISSING);
 	}
 
 	private List<EvidenceRow> runs(Exhibit exhibit) {
-		return this.rows.getOrDefault(exhibit.name(), List.of());
+		return this.rows.getOrDefault(exhibit.name(), List.of()).stream().filter(EvidenceRow::isPossible).toList();
 	}
 
 	private String allRuns() {

@@ -26,6 +26,10 @@ import java.util.Map;
 record EvidenceRow(String exhibit, String commit, long seed, Instant date, String command, long seconds, boolean passed,
 		Map<String, Object> figures, String violation) {
 
+	boolean isPossible() {
+		return !this.figures.containsKey(Finding.NOT_POSSIBLE);
+	}
+
 	static String firstLine(Throwable ex) {
 		String text = String.valueOf(ex.getMessage()).strip().lines().findFirst().orElse("");
 		return ex.getClass().getSimpleName() + ": " + text.substring(0, Math.min(text.length(), 200));

@@ -18,6 +18,8 @@ import java.util.Map;
  */
 public record Finding(Map<String, Object> figures, String violation) {
 
+	static final String NOT_POSSIBLE = "not possible";
+
 	/**
 	 * Create a finding without a violation.
 	 * @param figures names and values in turn
@@ -29,6 +31,15 @@ public record Finding(Map<String, Object> figures, String violation) {
 			map.put((String) figures[i], figures[i + 1]);
 		}
 		return new Finding(map, "");
+	}
+
+	/**
+	 * Create the finding of a run that is not possible on this machine.
+	 * @param reason the reason, for example a program that is not installed
+	 * @return the finding, which is neither a success nor a failure
+	 */
+	public static Finding notPossible(String reason) {
+		return of(NOT_POSSIBLE, reason);
 	}
 
 	/**

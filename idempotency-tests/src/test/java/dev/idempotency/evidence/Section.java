@@ -47,24 +47,32 @@ public enum Section {
 	/**
 	 * Failovers of servers.
 	 */
-	FAILOVERS("Failovers", """
-			A server is killed or frozen under load, and another one takes its place.""", false, "operations", "lost",
-			"doubled", "recovered, s"),
+	FAILOVERS("Failovers",
+			"""
+					A server is killed or frozen under load, and another one takes its place. Payments are sent all the time, a
+					hundred a second, and at the end all of them once more: each key that was forgotten takes effect again. *Lost*
+					are payments without an effect before that. *Recovered* is the time from the failure until payments took effect
+					within two seconds again. The replication of PostgreSQL is interrupted a second before its primary is killed. The
+					broker that fails coordinates the consumer group.""",
+			false, "operations", "lost", "doubled", "longest delay, s", "recovered, s", "promised"),
 
 	/**
 	 * Settings of Redis that lose writes.
 	 */
-	DURABILITY("Redis with weaker durability", """
-			Redis is killed and restarted under load, with settings under which it may forget keys. Forgotten keys are
-			duplicates that take effect again if their records are sent or delivered again.""", false, "operations",
-			"restarts", "lost", "doubled", "keys forgotten"),
+	DURABILITY("Redis with weaker durability",
+			"""
+					Redis is killed and restarted under load, with settings under which it may forget keys. At the end all payments
+					are sent once more: each key that was forgotten takes effect again. Each repeated charge is compared with the
+					time of the restarts. The file of the third row is cut back to its length two seconds before each kill, as when
+					the machine fails.""",
+			false, "operations", "restarts", "lost", "doubled", "keys forgotten"),
 
 	/**
 	 * Versions of servers.
 	 */
 	VERSIONS("Versions of servers", """
 			The tests of the store's contract, and payments whose processes are killed, on each version that can be
-			installed.""", false, "version", "tests", "failed", "kills", "lost", "doubled");
+			installed.""", false, "version", "tests", "failed", "kills", "lost", "doubled", "open at a kill");
 
 	private final String title;
 

@@ -12,18 +12,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 
-import org.awaitility.Awaitility;
 import org.awaitility.core.ConditionTimeoutException;
 
 import dev.idempotency.evidence.Exhibit;
 import dev.idempotency.evidence.Finding;
 import dev.idempotency.evidence.Section;
-import dev.idempotency.test.kill.ProcessGroup;
 import dev.idempotency.testsupport.FaultyNetwork.Fault;
 
 /**
@@ -35,12 +29,6 @@ import dev.idempotency.testsupport.FaultyNetwork.Fault;
 public record NetworkExhibit(NetworkTarget target, Fault fault) implements Exhibit {
 
 	private static final Duration FAULT = Duration.ofSeconds(8);
-
-	private static final Duration PATIENCE = Duration.ofMinutes(4);
-
-	private static final int PER_SECOND = 100;
-
-	private static final int PROCESSES = 2;
 
 	/**
 	 * Return the exhibits.
@@ -80,39 +68,30 @@ public record NetworkExhibit(NetworkTarget target, Fault fault) implements Exhib
 	@Override
 	public Finding run(long seed) throws Exception {
 		Random random = new Random(seed);
-		try (NetworkTrial trial = new NetworkTrial(this.target, random);
-				ProcessGroup processes = new ProcessGroup(trial.application(), random)) {
-			for (int i = 0; i < PROCESSES; i++) {
-				processes.start();
-			}
-			processes.awaitReady();
-			AtomicBoolean ended = new AtomicBoolean();
-			CompletableFuture<Void> sending = CompletableFuture.runAsync(() -> send(trial.traffic(), ended));
-			Awaitility.await().atMost(PATIENCE).until(() -> trial.effects() > PER_SECOND);
+		try (NetworkTrial trial = new NetworkTrial(this.target, random); TrialRun run = new TrialRun(trial, random)) {
+			run.begin();
 			trial.network().set(this.fault);
-			TimeUnit.NANOSECONDS.sleep(FAULT.toNanos());
+			run.goOn(FAULT);
 			trial.network().set(Fault.NONE);
-			return afterwards(trial, ended, sending);
+			return afterwards(trial, run);
 		}
 	}
 
-	private Finding afterwards(NetworkTrial trial, AtomicBoolean ended, CompletableFuture<Void> sending)
-			throws Exception {
+	private Finding afterwards(NetworkTrial trial, TrialRun run) throws Exception {
 		long end = System.nanoTime();
 		long before = trial.effects();
-		ended.set(true);
-		sending.get();
-		String stalled = "";
+		run.endTraffic();
 		double next = -1;
 		double all = -1;
+		String stalled = "";
 		try {
-			await(() -> trial.effects() > before || trial.lag() == 0);
+			TrialRun.await(() -> trial.effects() > before || trial.lag() == 0);
 			next = seconds(end);
-			await(() -> trial.lag() == 0);
-			all = seconds(end);
+			stalled = run.awaitEnd();
+			all = stalled.isEmpty() ? seconds(end) : -1;
 		}
 		catch (ConditionTimeoutException ex) {
-			stalled = "not recovered within " + PATIENCE.toSeconds() + " s";
+			stalled = "not recovered within " + TrialRun.PATIENCE.toSeconds() + " s";
 		}
 		Charges charges = new Charges(trial.charges());
 		boolean transactional = this.target.shape().isTransactional();
@@ -129,24 +108,9 @@ public record NetworkExhibit(NetworkTarget target, Fault fault) implements Exhib
 				charges.assertNoneDoubled(trial.traffic().payments());
 			}
 			else {
-				charges.assertRepeatedAtMost(PROCESSES * PaymentProcesses.THREADS);
+				charges.assertRepeatedAtMost(TrialRun.PROCESSES * PaymentProcesses.THREADS);
 			}
 		});
-	}
-
-	private static void send(PaymentTraffic traffic, AtomicBoolean ended) {
-		try {
-			while (!ended.get()) {
-				traffic.send(PER_SECOND, Duration.ofSeconds(1));
-			}
-		}
-		catch (Exception ex) {
-			throw new IllegalStateException(ex);
-		}
-	}
-
-	private static void await(Callable<Boolean> condition) {
-		Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).ignoreExceptions().until(condition);
 	}
 
 	private static double seconds(long start) {

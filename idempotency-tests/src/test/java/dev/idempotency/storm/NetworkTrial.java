@@ -31,7 +31,7 @@ import dev.idempotency.testsupport.TestApp;
  * An application that reaches one of its servers through a proxy. Its traffic, and those
  * who count, do not.
  */
-final class NetworkTrial implements AutoCloseable {
+final class NetworkTrial implements Trial {
 
 	private static final Pattern PORT = Pattern.compile("localhost:(\\d+)/");
 
@@ -88,15 +88,11 @@ final class NetworkTrial implements AutoCloseable {
 		};
 	}
 
-	ChildApplication application() {
-		TestApp app = this.target.shape()
-			.configure(this.target.store().configure(TestApp.of(PaymentApp.class)))
-			.database(this.database)
-			.with("topic", this.topic)
-			.with("idempotency.lease", "5s")
-			.with("spring.kafka.listener.concurrency", PaymentProcesses.THREADS)
-			.with("spring.kafka.consumer.properties.session.timeout.ms", 3000)
-			.with("spring.kafka.consumer.properties.heartbeat.interval.ms", 1000);
+	@Override
+	public ChildApplication application() {
+		TestApp app = this.target.store()
+			.configure(PaymentProcesses.app(this.target.shape(), this.topic))
+			.database(this.database);
 		int port = this.network.port();
 		switch (this.target) {
 			case BROKER -> app.with("spring.kafka.bootstrap-servers", "127.0.0.1:" + port);
@@ -118,15 +114,18 @@ final class NetworkTrial implements AutoCloseable {
 		return this.network;
 	}
 
-	PaymentTraffic traffic() {
+	@Override
+	public PaymentTraffic traffic() {
 		return this.traffic;
 	}
 
-	long effects() {
+	@Override
+	public long effects() {
 		return this.jdbc.queryForObject("SELECT count(*) FROM charge", Long.class);
 	}
 
-	long lag() {
+	@Override
+	public long lag() {
 		return (this.kafka != null) ? Kafka.lagAt(this.kafka.bootstrapServers(), this.topic, this.topic)
 				: Kafka.lag(this.topic, this.topic);
 	}

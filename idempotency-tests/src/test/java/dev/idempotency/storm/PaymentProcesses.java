@@ -41,9 +41,12 @@ final class PaymentProcesses {
 		String database = store.newDatabase();
 		this.jdbc = store.jdbc(database);
 		ChargeLog.create(this.jdbc);
-		this.app = shape.configure(store.configure(TestApp.of(PaymentApp.class)))
-			.database(database)
-			.with("topic", this.topic)
+		this.app = store.configure(app(shape, this.topic)).database(database);
+	}
+
+	static TestApp app(Shape shape, String topic) {
+		return shape.configure(TestApp.of(PaymentApp.class))
+			.with("topic", topic)
 			.with(EvidenceRun.FAULT, CompletionFirst.isEnabled())
 			.with("idempotency.lease", "5s")
 			.with("spring.kafka.listener.concurrency", THREADS)

@@ -9,6 +9,7 @@ package dev.idempotency.storm;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Queue;
@@ -17,6 +18,7 @@ import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -44,6 +46,8 @@ final class PaymentTraffic implements Traffic {
 	private final Function<ProducerRecord<String, String>, Future<RecordMetadata>> sender;
 
 	private final Map<String, Long> payments = new LinkedHashMap<>();
+
+	private final Map<String, Long> sent = new HashMap<>();
 
 	private final Queue<String> later = new ArrayDeque<>();
 
@@ -91,9 +95,32 @@ final class PaymentTraffic implements Traffic {
 				sendLater();
 			}
 		}
+		end();
+	}
+
+	// Sends payments at the same distance until the condition is met, whether the broker
+	// has acknowledged the earlier ones or not.
+	void sendUntil(BooleanSupplier ended, Duration distance) throws InterruptedException, ExecutionException {
+		for (long due = System.nanoTime(); !ended.getAsBoolean(); due += distance.toNanos()) {
+			LockSupport.parkNanos(due - System.nanoTime());
+			sendOne();
+			if (this.later.size() > LATER) {
+				sendLater();
+			}
+		}
+		end();
+	}
+
+	private void end() throws InterruptedException, ExecutionException {
 		while (!this.later.isEmpty()) {
 			sendLater();
 		}
+		confirm();
+	}
+
+	// Sends all payments again.
+	void repeat() throws InterruptedException, ExecutionException {
+		this.payments.forEach((id, amount) -> send(this.random.nextInt(PARTITIONS), id + " " + amount));
 		confirm();
 	}
 
@@ -118,6 +145,7 @@ final class PaymentTraffic implements Traffic {
 		String id = "p" + this.payments.size();
 		long amount = 1 + this.random.nextInt(10_000);
 		this.payments.put(id, amount);
+		this.sent.put(id, System.currentTimeMillis());
 		String payment = id + " " + amount;
 		int partition = this.random.nextInt(PARTITIONS);
 		send(partition, payment);
@@ -152,6 +180,11 @@ final class PaymentTraffic implements Traffic {
 	// Returns the amounts by payment.
 	Map<String, Long> payments() {
 		return this.payments;
+	}
+
+	// Returns the times at which payments were sent first, in milliseconds.
+	Map<String, Long> sent() {
+		return this.sent;
 	}
 
 	int records() {

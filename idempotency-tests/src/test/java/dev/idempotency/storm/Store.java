@@ -10,6 +10,7 @@ package dev.idempotency.storm;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
+import dev.idempotency.testsupport.RedisProcess;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.TestApp;
 
@@ -24,6 +25,11 @@ enum Store {
 	JDBC {
 
 		@Override
+		String version() {
+			return String.valueOf(jdbc(newDatabase()).queryForObject("SHOW server_version", String.class));
+		}
+
+		@Override
 		TestApp configure(TestApp app) {
 			return app.with("idempotency.store.type", "jdbc");
 		}
@@ -34,6 +40,11 @@ enum Store {
 	 * MariaDB.
 	 */
 	MARIADB {
+
+		@Override
+		String version() {
+			return String.valueOf(jdbc(newDatabase()).queryForObject("SELECT version()", String.class));
+		}
 
 		@Override
 		TestApp configure(TestApp app) {
@@ -55,9 +66,46 @@ enum Store {
 	},
 
 	/**
+	 * The driver of MySQL.
+	 */
+	MYSQL {
+
+		@Override
+		String version() {
+			return String.valueOf(jdbc(newDatabase()).queryForObject("SELECT version()", String.class));
+		}
+
+		@Override
+		TestApp configure(TestApp app) {
+			return MARIADB.configure(app);
+		}
+
+		@Override
+		String newDatabase() {
+			return Servers.newMySql();
+		}
+
+		@Override
+		JdbcTemplate jdbc(String database) {
+			return MARIADB.jdbc(database);
+		}
+
+	},
+
+	/**
 	 * Redis.
 	 */
 	REDIS {
+
+		@Override
+		String version() {
+			String info = RedisProcess.ask(Servers.redis(), "INFO server");
+			return info.lines()
+				.filter((line) -> line.startsWith("redis_version:"))
+				.findFirst()
+				.orElseThrow()
+				.substring("redis_version:".length());
+		}
 
 		@Override
 		TestApp configure(TestApp app) {
@@ -72,11 +120,19 @@ enum Store {
 	DYNAMO_DB {
 
 		@Override
+		String version() {
+			return "DynamoDB Local";
+		}
+
+		@Override
 		TestApp configure(TestApp app) {
 			return app.dynamoDb(Servers.dynamoDb());
 		}
 
 	};
+
+	// The version of the server.
+	abstract String version();
 
 	abstract TestApp configure(TestApp app);
 

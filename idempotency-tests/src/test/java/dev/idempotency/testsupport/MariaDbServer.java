@@ -17,6 +17,11 @@ import org.testcontainers.DockerClientFactory;
  */
 public interface MariaDbServer {
 
+	/**
+	 * The system property that names a directory with binaries of the machine.
+	 */
+	String HOME_PROPERTY = "test.mariadb.home";
+
 	String IMAGE = "mariadb:11.4";
 
 	/**

@@ -7,6 +7,7 @@
 
 package dev.idempotency.testsupport;
 
+import java.nio.file.Path;
 import java.util.Map;
 
 import org.testcontainers.DockerClientFactory;
@@ -15,6 +16,11 @@ import org.testcontainers.DockerClientFactory;
  * A PostgreSQL server that can be stopped and started again at the same address.
  */
 public interface PostgresServer {
+
+	/**
+	 * The system property that names a directory with binaries of the machine.
+	 */
+	String HOME_PROPERTY = "test.postgres.home";
 
 	String IMAGE = "postgres:17-alpine";
 
@@ -34,6 +40,10 @@ public interface PostgresServer {
 	 * @return the server
 	 */
 	static PostgresServer create() {
+		String home = System.getProperty(HOME_PROPERTY);
+		if (home != null) {
+			return PostgresProcess.create(Path.of(home), Map.of());
+		}
 		String servers = System.getProperty("test.servers", "auto");
 		boolean docker = servers.equals("docker")
 				|| (servers.equals("auto") && DockerClientFactory.instance().isDockerAvailable());

@@ -11,7 +11,6 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
-import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
@@ -30,12 +29,17 @@ import dev.idempotency.test.kill.Signals;
 import static org.awaitility.Awaitility.await;
 
 /**
- * A server from the binaries on Maven Central, in a directory of its own; killed at the
- * end of the JVM.
+ * A server from the binaries on Maven Central or of the machine, in a directory of its
+ * own; killed at the end of the JVM.
  */
 public final class RedisProcess implements RedisServer {
 
-	private static final Supplier<File> EXECUTABLE = SingletonSupplier.of(RedisProcess::unpack);
+	/**
+	 * The system property that names an executable, instead of that on Maven Central.
+	 */
+	public static final String EXECUTABLE_PROPERTY = "test.redis.executable";
+
+	private static final Supplier<File> EXECUTABLE = SingletonSupplier.of(RedisProcess::executable);
 
 	private static final Duration READY = Duration.ofSeconds(20);
 
@@ -81,6 +85,15 @@ public final class RedisProcess implements RedisServer {
 		return create("--appendonly", "yes", "--appendfsync", "always");
 	}
 
+	/**
+	 * Start a server that writes each change to the operating system before it answers,
+	 * and to the disk every second.
+	 * @return the server
+	 */
+	public static RedisProcess everySecond() {
+		return create("--appendonly", "yes", "--appendfsync", "everysec");
+	}
+
 	static RedisProcess sentinel(String configuration) {
 		try {
 			Path directory = Directories.create("idempotency-redis");
@@ -93,6 +106,11 @@ public final class RedisProcess implements RedisServer {
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
 		}
+	}
+
+	private static File executable() {
+		String path = System.getProperty(EXECUTABLE_PROPERTY);
+		return (path != null) ? new File(path) : unpack();
 	}
 
 	private static File unpack() {
@@ -115,6 +133,14 @@ public final class RedisProcess implements RedisServer {
 	@Override
 	public int port() {
 		return this.port;
+	}
+
+	/**
+	 * Return the file to which the changes are appended. Before version 7 it is one file.
+	 * @return the file
+	 */
+	public Path appendOnlyFile() {
+		return this.directory.resolve("appendonly.aof");
 	}
 
 	/**
@@ -175,8 +201,18 @@ public final class RedisProcess implements RedisServer {
 	 * @return the answer as it was sent
 	 */
 	public String ask(String command) {
+		return ask(this, command);
+	}
+
+	/**
+	 * Send a command to a server.
+	 * @param server the server
+	 * @param command a command without arguments that need quotes
+	 * @return the answer as it was sent
+	 */
+	public static String ask(RedisServer server, String command) {
 		try (Socket socket = new Socket()) {
-			socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), this.port), 1000);
+			socket.connect(new InetSocketAddress(server.host(), server.port()), 1000);
 			socket.setSoTimeout(1000);
 			socket.getOutputStream().write((command + "\r\nQUIT\r\n").getBytes(StandardCharsets.US_ASCII));
 			return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);

@@ -8,15 +8,8 @@
 package dev.idempotency.testsupport;
 
 import java.io.IOException;
-import java.io.OutputStream;
-import java.io.PrintStream;
 import java.io.UncheckedIOException;
-import java.io.Writer;
-import java.lang.ProcessBuilder.Redirect;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -27,12 +20,8 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.metadata.storage.Formatter;
 import org.awaitility.Awaitility;
-import org.springframework.util.Assert;
 import org.springframework.util.FileSystemUtils;
-
-import dev.idempotency.test.kill.Signals;
 
 import static org.awaitility.Awaitility.await;
 
@@ -52,21 +41,11 @@ public final class StoppableKafka implements AutoCloseable {
 
 	private final int proxyPort = Ports.free();
 
-	private final Path directory;
+	private final KafkaProcess process;
 
-	private final Path configuration;
-
-	private Process process;
-
-	private StoppableKafka(Path directory) throws Exception {
-		this.directory = directory;
-		this.configuration = directory.resolve("server.properties");
-		try (Writer writer = Files.newBufferedWriter(this.configuration)) {
-			properties().store(writer, null);
-		}
-		format();
-		launch();
-		Directories.deleteAtExit(directory, this::stop);
+	private StoppableKafka() throws Exception {
+		this.process = new KafkaProcess(Uuid.randomUuid(), 0, properties());
+		this.process.start();
 		awaitReady();
 	}
 
@@ -76,7 +55,7 @@ public final class StoppableKafka implements AutoCloseable {
 	 */
 	public static StoppableKafka create() {
 		try {
-			return new StoppableKafka(Directories.create("idempotency-kafka"));
+			return new StoppableKafka();
 		}
 		catch (Exception ex) {
 			throw new IllegalStateException("Kafka did not start", ex);
@@ -87,32 +66,17 @@ public final class StoppableKafka implements AutoCloseable {
 		int controller = Ports.free();
 		Properties properties = new Properties();
 		properties.putAll(Servers.BROKER);
-		properties.putAll(Map.of("process.roles", "broker,controller", "node.id", "0", "listeners",
+		properties.putAll(Map.of("process.roles", "broker,controller", "listeners",
 				"PLAINTEXT://127.0.0.1:" + this.port + ",PROXIED://127.0.0.1:" + this.proxiedPort
 						+ ",CONTROLLER://127.0.0.1:" + controller,
 				"controller.listener.names", "CONTROLLER", "controller.quorum.voters", "0@127.0.0.1:" + controller,
-				"log.dirs", data(), "offsets.topic.replication.factor", "1", "log.cleaner.dedupe.buffer.size",
-				"2097152"));
+				"offsets.topic.replication.factor", "1", "log.cleaner.dedupe.buffer.size", "2097152"));
 		properties.putAll(Map.of("advertised.listeners",
 				"PLAINTEXT://127.0.0.1:" + this.port + ",PROXIED://127.0.0.1:" + this.proxyPort,
 				"listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT,CONTROLLER:PLAINTEXT"));
 		// A killed broker can register again when its former session has ended.
 		properties.putAll(Map.of("broker.session.timeout.ms", "2000", "broker.heartbeat.interval.ms", "200"));
 		return properties;
-	}
-
-	private String data() {
-		return this.directory.resolve("data").toString();
-	}
-
-	private void format() throws Exception {
-		new Formatter().setPrintStream(new PrintStream(OutputStream.nullOutputStream()))
-			.setNodeId(0)
-			.setClusterId(Uuid.randomUuid().toString())
-			.addDirectory(data())
-			.setMetadataLogDirectory(data())
-			.setControllerListenerName("CONTROLLER")
-			.run();
 	}
 
 	public String bootstrapServers() {
@@ -133,38 +97,22 @@ public final class StoppableKafka implements AutoCloseable {
 	 * kept.
 	 */
 	public void stop() {
-		this.process.destroyForcibly().onExit().join();
+		this.process.stop();
 	}
 
 	/**
 	 * Restart the broker and wait, for about four seconds, until it serves its clients.
 	 */
 	public void start() {
-		Assert.state(!this.process.isAlive(), "Kafka still runs, stop it first");
-		launch();
+		this.process.start();
 		awaitReady();
-	}
-
-	private void launch() {
-		try {
-			List<String> command = new ArrayList<>(List.of(System.getProperty("java.home") + "/bin/java", "-cp",
-					System.getProperty("java.class.path"), "-Dlogback.configurationFile=logback-broker.xml"));
-			command.addAll(TestApp.FORK_OPTIONS);
-			command.addAll(List.of("kafka.Kafka", this.configuration.toString()));
-			this.process = new ProcessBuilder(command).redirectErrorStream(true)
-				.redirectOutput(Redirect.appendTo(this.directory.resolve("log").toFile()))
-				.start();
-		}
-		catch (IOException ex) {
-			throw new UncheckedIOException(ex);
-		}
 	}
 
 	private void awaitReady() {
 		try (Admin admin = admin()) {
 			await().atMost(READY)
 				.pollInterval(Duration.ofMillis(20))
-				.failFast("Kafka ended, see " + this.directory + "/log", () -> !this.process.isAlive())
+				.failFast("Kafka ended, see " + this.process.log(), () -> !this.process.isAlive())
 				.ignoreExceptions()
 				.until(() -> serves(admin));
 		}
@@ -179,11 +127,11 @@ public final class StoppableKafka implements AutoCloseable {
 	 * Freeze the whole process. Its connections stay open and are not answered.
 	 */
 	public void freeze() {
-		Signals.freeze(this.process.pid());
+		this.process.freeze();
 	}
 
 	public void resume() {
-		Signals.resume(this.process.pid());
+		this.process.resume();
 	}
 
 	public void createTopic(String name, int partitions) {
@@ -213,7 +161,7 @@ public final class StoppableKafka implements AutoCloseable {
 	public void close() {
 		stop();
 		try {
-			FileSystemUtils.deleteRecursively(this.directory);
+			FileSystemUtils.deleteRecursively(this.process.directory());
 		}
 		catch (IOException ex) {
 			throw new UncheckedIOException(ex);
