@@ -2,6 +2,7 @@
 # Builds the library, runs the benchmarks and writes docs/benchmarks.md and docs/benchmarks.svg.
 #   --quick      runs a smoke test of less than a minute. Its figures are not meaningful and are written to target/
 #   --rounds=25  measures each row so often; five times is the default
+#   --latency=500us delays the replies of the stores by so much; only the rows with a goal, into target/
 #   --only=TEXT  runs only the rows whose name contains the text, such as mariadb or dynamodb. Several such options
 #                select the rows that contain one of the texts. The figures are written to target/
 #   cleanup      runs only the benchmark of the cleanup under load and prints its table. Settings of the cleanup may
@@ -17,6 +18,8 @@
 #                heap-minutes=5 (for each mode; 0: none) heap-rate=500 (records/s)
 #   failing      measures batches of which some records fail. Prints the table and writes target/failing.md. Settings may
 #                follow: rounds=5 size=100 (records of a batch) records=20000 (of a round) percent=0,1,10
+#   start        measures what the library adds to the start and the memory of a small application. Prints the table and
+#                writes target/start.md. A setting may follow: rounds=15
 #   outbox       runs only the comparison of the outbox relay with a bare KafkaTemplate and prints its tables. With
 #                --ack-delay=5ms it compares only the rates, with a broker whose replies take so much longer
 set -euo pipefail
@@ -35,6 +38,9 @@ elif [ "${1:-}" = peers ]; then
 	shift
 elif [ "${1:-}" = growth ]; then
 	main=GrowthBenchmark
+	shift
+elif [ "${1:-}" = start ]; then
+	main=StartBenchmark
 	shift
 elif [ "${1:-}" = failing ]; then
 	main=FailingBatches

@@ -9,6 +9,7 @@ package dev.idempotency.benchmarks;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Runs all comparisons and writes the report.
@@ -31,7 +32,7 @@ public final class Benchmarks {
 		List<Measured> measured = new ArrayList<>();
 		List<String> skipped = new ArrayList<>();
 		Machine machine;
-		try (Servers servers = Servers.start()) {
+		try (Servers servers = Servers.start(Map.of(), options.latency())) {
 			List<Work> works = options.select(Work.all());
 			int remaining = works.size() * options.threads().size();
 			for (Work work : works) {

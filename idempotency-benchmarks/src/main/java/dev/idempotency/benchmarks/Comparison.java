@@ -19,7 +19,6 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.builder.SpringApplicationBuilder;
 import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.kafka.config.KafkaListenerEndpointRegistry;
 import org.springframework.kafka.listener.MessageListenerContainer;
 import org.springframework.util.Assert;
@@ -28,7 +27,8 @@ import org.springframework.util.Assert;
  * Compares a protected listener with its limit. Both consume the same records, in an
  * application with its own topic and database:
  * <ol>
- * <li>One round counts round trips and determines the number of records per round.</li>
+ * <li>One round counts round trips, in an application of its own, and determines the
+ * number of records per round.</li>
  * <li>Two rounds warm up. The second has enough records for the code of the faster
  * listener to be compiled.</li>
  * <li>In the measured rounds the listeners take turns to be first.</li>
@@ -63,11 +63,11 @@ final class Comparison {
 	 * Run the comparison.
 	 */
 	Optional<Measured> run() throws InterruptedException {
+		Round counted = countRoundTrips();
+		if (!this.work.kind().isEffective(counted.guarded().roundTrips())) {
+			return Optional.empty();
+		}
 		try (ConfigurableApplicationContext context = start()) {
-			Round counted = round(context, 0, COUNTED_RECORDS, roundTrips(context));
-			if (!this.work.kind().isEffective(counted.guarded().roundTrips())) {
-				return Optional.empty();
-			}
 			Round first = round(context, 1, records(counted, this.options.phaseSeconds() / 2), null);
 			Round warmUp = round(context, 2, warmUpRecords(first), null);
 			int records = records(warmUp, this.options.phaseSeconds());
@@ -82,13 +82,20 @@ final class Comparison {
 		}
 	}
 
-	private ConfigurableApplicationContext start() {
+	private Round countRoundTrips() throws InterruptedException {
+		try (ConfigurableApplicationContext context = start(RedisCommands.Configuration.class)) {
+			return round(context, 0, COUNTED_RECORDS, roundTrips(context));
+		}
+	}
+
+	private ConfigurableApplicationContext start(Class<?>... sources) {
 		Map<String, Object> properties = new LinkedHashMap<>(this.work.kind().properties(this.servers));
 		properties.put("benchmark.topic", this.topic);
 		properties.put("benchmark.partitions", "0-" + (this.threads - 1));
 		properties.put("spring.kafka.listener.concurrency", this.threads);
 		properties.putAll(this.work.kind().properties());
 		return new SpringApplicationBuilder(BenchmarkApplication.class).sources(this.work.kind().listeners())
+			.sources(sources)
 			.web(WebApplicationType.NONE)
 			.registerShutdownHook(false)
 			.properties(properties)
@@ -97,7 +104,7 @@ final class Comparison {
 
 	private RoundTrips roundTrips(ConfigurableApplicationContext context) {
 		return switch (this.work.kind().properties().getOrDefault("idempotency.store.type", "jdbc")) {
-			case "redis" -> new RedisCommands(context.getBean(RedisConnectionFactory.class));
+			case "redis" -> context.getBean(RedisCommands.class);
 			case "dynamodb" -> context.getBean(DynamoDbRequests.class);
 			default -> (CountedDataSource) context.getBean(DataSource.class);
 		};

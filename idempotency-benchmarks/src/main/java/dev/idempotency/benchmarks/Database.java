@@ -21,20 +21,24 @@ enum Database {
 	/**
 	 * PostgreSQL.
 	 */
-	POSTGRESQL("GENERATED ALWAYS AS IDENTITY", "ANALYZE %s", "CREATE TABLE %s (LIKE %s INCLUDING ALL)", """
-			INSERT INTO %s
-			  (id, scope, key, state, fence, attempt, token, lease_until, created_at, expires_at)
-			VALUES (?, 'bare', ?, 'P', 1, 1, ?, clock_timestamp() + interval '1 minute', clock_timestamp(),
-			  clock_timestamp() + interval '7 days')"""),
+	POSTGRESQL("GENERATED ALWAYS AS IDENTITY", "ANALYZE %s", "CREATE TABLE %s (LIKE %s INCLUDING ALL)",
+			"CREATE TABLE processed (payment text PRIMARY KEY, processed_at timestamptz NOT NULL DEFAULT now())",
+			"INSERT INTO processed (payment) VALUES (?) ON CONFLICT DO NOTHING", """
+					INSERT INTO %s
+					  (id, scope, key, state, fence, attempt, token, lease_until, created_at, expires_at)
+					VALUES (?, 'bare', ?, 'P', 1, 1, ?, clock_timestamp() + interval '1 minute', clock_timestamp(),
+					  clock_timestamp() + interval '7 days')"""),
 
 	/**
 	 * MariaDB.
 	 */
-	MARIADB("AUTO_INCREMENT", "ANALYZE TABLE %s", "CREATE TABLE %s LIKE %s", """
-			INSERT INTO %s
-			  (id, scope, `key`, state, fence, attempt, token, lease_until, created_at, expires_at)
-			VALUES (?, 'bare', ?, 'P', 1, 1, ?, UTC_TIMESTAMP(6) + INTERVAL 1 MINUTE, UTC_TIMESTAMP(6),
-			  UTC_TIMESTAMP(6) + INTERVAL 7 DAY)""") {
+	MARIADB("AUTO_INCREMENT", "ANALYZE TABLE %s", "CREATE TABLE %s LIKE %s",
+			"CREATE TABLE processed (payment varchar(255) PRIMARY KEY, processed_at timestamp NOT NULL DEFAULT now())",
+			"INSERT IGNORE INTO processed (payment) VALUES (?)", """
+					INSERT INTO %s
+					  (id, scope, `key`, state, fence, attempt, token, lease_until, created_at, expires_at)
+					VALUES (?, 'bare', ?, 'P', 1, 1, ?, UTC_TIMESTAMP(6) + INTERVAL 1 MINUTE, UTC_TIMESTAMP(6),
+					  UTC_TIMESTAMP(6) + INTERVAL 7 DAY)""") {
 
 		@Override
 		Object id(UUID id) {
@@ -52,12 +56,19 @@ enum Database {
 
 	private final String copyTable;
 
+	private final String createProcessed;
+
+	private final String insertProcessed;
+
 	private final String insertRecord;
 
-	Database(String identity, String analyze, String copyTable, String insertRecord) {
+	Database(String identity, String analyze, String copyTable, String createProcessed, String insertProcessed,
+			String insertRecord) {
 		this.identity = identity;
 		this.analyze = analyze;
 		this.copyTable = copyTable;
+		this.createProcessed = createProcessed;
+		this.insertProcessed = insertProcessed;
 		this.insertRecord = insertRecord;
 	}
 
@@ -77,6 +88,18 @@ enum Database {
 
 	String copyTable(String table, String original) {
 		return this.copyTable.formatted(table, original);
+	}
+
+	/**
+	 * The table of the keys that a team writes itself.
+	 */
+	String createProcessed() {
+		return this.createProcessed;
+	}
+
+	// Inserts a key unless it exists.
+	String insertProcessed() {
+		return this.insertProcessed;
 	}
 
 	String insertRecord(String table) {

@@ -75,7 +75,7 @@ final class DynamoDbProcess implements AutoCloseable {
 	}
 
 	String describe() {
-		return "loopback, in memory; not the service";
+		return "in memory; not the service";
 	}
 
 	@Override

@@ -10,6 +10,7 @@ package dev.idempotency.benchmarks;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -62,7 +63,7 @@ public final class GrowthBenchmark {
 		Settings settings = Settings.parse(arguments, defaults);
 		// A checkpoint or a vacuum during a window would hit one size only.
 		try (Servers servers = Servers.start(Map.of("shared_buffers", settings.text("shared-buffers"), "max_wal_size",
-				"64GB", "checkpoint_timeout", "1h", "autovacuum", "off"))) {
+				"64GB", "checkpoint_timeout", "1h", "autovacuum", "off"), Duration.ZERO)) {
 			StringBuilder page = new StringBuilder();
 			Machine.describe(servers)
 				.lines()

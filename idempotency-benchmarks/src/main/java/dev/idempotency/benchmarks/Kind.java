@@ -56,6 +56,21 @@ enum Kind {
 	},
 
 	/**
+	 * The limit inserts the key into a table of its own, in the transaction of the
+	 * handler.
+	 */
+	TRANSACTIONAL_MARIADB_BY_HAND("transactional, MariaDB, beside a unique key by hand",
+			"the same with INSERT IGNORE by hand", "the same with INSERT IGNORE by hand",
+			Map.of("idempotency.store.type", "jdbc"), TransferListeners.ByHand.class) {
+
+		@Override
+		Map<String, Object> properties(Servers servers) {
+			return servers.mariaDbProperties();
+		}
+
+	},
+
+	/**
 	 * The claim and the completion are in MariaDB.
 	 */
 	LEASED_MARIADB("leased, MariaDB", "INSERT and UPDATE of a row, two commits", "SELECT by primary key",
@@ -102,6 +117,24 @@ enum Kind {
 			"the same listener unprotected",
 			Map.of("idempotency.store.type", "jdbc", "spring.kafka.consumer.max-poll-records", "100"),
 			BatchTransferListeners.class),
+
+	/**
+	 * The limit inserts the keys of the batch into a table of its own, in the transaction
+	 * of the handler.
+	 */
+	TRANSACTIONAL_BATCH_BY_HAND("transactional, PostgreSQL, batches of 500, beside a unique key by hand",
+			"the same with one INSERT … ON CONFLICT DO NOTHING by hand",
+			"the same with one INSERT … ON CONFLICT DO NOTHING by hand", Map.of("idempotency.store.type", "jdbc"),
+			BatchTransferListeners.ByHand.class),
+
+	/**
+	 * The same for smaller batches.
+	 */
+	TRANSACTIONAL_SMALL_BATCH_BY_HAND("transactional, PostgreSQL, batches of 100, beside a unique key by hand",
+			"the same with one INSERT … ON CONFLICT DO NOTHING by hand",
+			"the same with one INSERT … ON CONFLICT DO NOTHING by hand",
+			Map.of("idempotency.store.type", "jdbc", "spring.kafka.consumer.max-poll-records", "100"),
+			BatchTransferListeners.ByHand.class),
 
 	/**
 	 * Batches compared with single records, in PostgreSQL.

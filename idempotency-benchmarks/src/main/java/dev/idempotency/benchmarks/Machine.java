@@ -38,13 +38,12 @@ record Machine(Map<String, String> lines) {
 				+ ", 2 GB of heap for the clients and the broker");
 		lines.put("Spring", "Boot " + SpringBootVersion.getVersion() + ", Spring Kafka "
 				+ KafkaTemplate.class.getPackage().getImplementationVersion());
-		lines.put("Kafka", AppInfoParser.getVersion() + ", one broker in the JVM of the listeners, loopback");
-		lines.put("PostgreSQL",
-				servers.query("SHOW server_version") + ", loopback; fsync " + servers.query("SHOW fsync")
-						+ ", synchronous_commit " + servers.query("SHOW synchronous_commit") + ", shared_buffers "
-						+ servers.query("SHOW shared_buffers") + ", max_wal_size "
-						+ servers.query("SHOW max_wal_size"));
-		lines.put("Redis", redis(servers.redisPort()) + ", loopback; no persistence");
+		lines.put("Kafka", AppInfoParser.getVersion() + ", one broker in the JVM of the listeners");
+		lines.put("Network to the stores", servers.describeNetwork());
+		lines.put("PostgreSQL", servers.query("SHOW server_version") + "; fsync " + servers.query("SHOW fsync")
+				+ ", synchronous_commit " + servers.query("SHOW synchronous_commit") + ", shared_buffers "
+				+ servers.query("SHOW shared_buffers") + ", max_wal_size " + servers.query("SHOW max_wal_size"));
+		lines.put("Redis", redis(servers.redisPort()) + "; no persistence");
 		lines.putAll(servers.describeOptional());
 		return new Machine(lines);
 	}

@@ -132,8 +132,12 @@ final class MariaDbProcess implements AutoCloseable {
 		return url(this.port, name);
 	}
 
+	int port() {
+		return this.port;
+	}
+
 	String describe() {
-		return query("SELECT VERSION()") + ", loopback; innodb_flush_log_at_trx_commit "
+		return query("SELECT VERSION()") + "; innodb_flush_log_at_trx_commit "
 				+ query("SELECT @@innodb_flush_log_at_trx_commit") + ", innodb_doublewrite "
 				+ query("SELECT @@innodb_doublewrite") + ", innodb_buffer_pool_size "
 				+ query("SELECT CONCAT(@@innodb_buffer_pool_size >> 20, 'MB')") + ", innodb_log_file_size "

@@ -8,23 +8,28 @@
 package dev.idempotency.benchmarks;
 
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+
+import org.springframework.boot.convert.DurationStyle;
 
 /**
  * The options of the command line.
  *
  * @param quick whether this is a smoke run
  * @param rounds the number of measured rounds of each row
+ * @param latency the time by which replies of the stores are delayed
  * @param only the texts of which the name of a row must contain one, in any case; empty
  * for all rows
  */
-record Options(boolean quick, int rounds, List<String> only) {
+record Options(boolean quick, int rounds, Duration latency, List<String> only) {
 
 	static Options parse(String[] arguments) {
 		boolean quick = false;
 		int rounds = 5;
+		Duration latency = Duration.ZERO;
 		List<String> only = new ArrayList<>();
 		for (String argument : arguments) {
 			if (argument.equals("--quick")) {
@@ -34,26 +39,29 @@ record Options(boolean quick, int rounds, List<String> only) {
 			else if (argument.startsWith("--rounds=")) {
 				rounds = Integer.parseInt(argument.substring("--rounds=".length()));
 			}
+			else if (argument.startsWith("--latency=")) {
+				latency = DurationStyle.detectAndParse(argument.substring("--latency=".length()));
+			}
 			else if (argument.startsWith("--only=")) {
 				only.add(argument.substring("--only=".length()));
 			}
 			else {
-				throw new IllegalArgumentException(
-						"Unknown option '" + argument + "'. Use --quick, --rounds=NUMBER or --only=TEXT");
+				throw new IllegalArgumentException("Unknown option '" + argument
+						+ "'. Use --quick, --rounds=NUMBER, --latency=500us or --only=TEXT");
 			}
 		}
-		return new Options(quick, rounds, only);
+		return new Options(quick, rounds, latency, only);
 	}
 
 	boolean inProcess() {
-		return this.only.isEmpty() || this.only.stream().anyMatch("in-process"::contains);
+		return isComplete() || this.only.stream().anyMatch("in-process"::contains);
 	}
 
 	List<Work> select(List<Work> works) {
 		return works.stream()
 			.filter((work) -> this.only.isEmpty() || isSelected(work))
 			// The rows without a goal are many.
-			.filter((work) -> !this.quick || !this.only.isEmpty() || work.goal() != null)
+			.filter((work) -> isComplete() || !this.only.isEmpty() || work.goal() != null)
 			.toList();
 	}
 
@@ -78,7 +86,11 @@ record Options(boolean quick, int rounds, List<String> only) {
 
 	// A partial or short run must not replace the figures of a complete one.
 	Path directory() {
-		return Path.of((this.quick || !this.only.isEmpty()) ? "idempotency-benchmarks/target" : "docs");
+		return Path.of(isComplete() ? "docs" : "idempotency-benchmarks/target");
+	}
+
+	private boolean isComplete() {
+		return !this.quick && this.latency.isZero() && this.only.isEmpty();
 	}
 
 }

@@ -7,64 +7,61 @@
 
 package dev.idempotency.benchmarks;
 
-import java.util.Properties;
+import java.net.SocketAddress;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 
-import org.springframework.data.redis.connection.RedisConnection;
-import org.springframework.data.redis.connection.RedisConnectionFactory;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
+import io.lettuce.core.protocol.CommandType;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import org.springframework.boot.data.redis.autoconfigure.ClientResourcesBuilderCustomizer;
+import org.springframework.context.annotation.Bean;
 
 /**
- * Counts commands by the statistics of the server. These include the commands that
- * scripts run inside the server, which are not round trips. If there are scripts, only
- * the scripts are counted.
+ * Counts the commands of the client of the application. Commands that are sent together
+ * count separately.
  */
-final class RedisCommands implements RoundTrips {
+final class RedisCommands implements RoundTrips, CommandLatencyRecorder {
 
-	private static final String PREFIX = "cmdstat_";
+	// Those that a connection begins with.
+	private static final Set<ProtocolKeyword> OTHERS = Set.of(CommandType.HELLO, CommandType.CLIENT, CommandType.PING,
+			CommandType.INFO, CommandType.CONFIG);
 
-	private static final Set<String> SCRIPTS = Set.of("cmdstat_eval", "cmdstat_evalsha", "cmdstat_fcall");
+	private final AtomicLong count = new AtomicLong();
 
-	// A separate connection, which no listener uses.
-	private static final Set<String> OTHERS = Set.of("cmdstat_info", "cmdstat_config", "cmdstat_hello",
-			"cmdstat_client", "cmdstat_ping");
-
-	private final RedisConnectionFactory connections;
-
-	RedisCommands(RedisConnectionFactory connections) {
-		this.connections = connections;
+	@Override
+	public void recordCommandLatency(SocketAddress local, SocketAddress remote, ProtocolKeyword command,
+			long firstResponse, long completion) {
+		if (!OTHERS.contains(command)) {
+			this.count.incrementAndGet();
+		}
 	}
 
 	@Override
 	public void start() {
-		try (RedisConnection connection = this.connections.getConnection()) {
-			connection.serverCommands().resetConfigStats();
-		}
+		this.count.set(0);
 	}
 
 	@Override
 	public long stop() {
-		try (RedisConnection connection = this.connections.getConnection()) {
-			Properties statistics = connection.serverCommands().info("commandstats");
-			if (statistics == null) {
-				throw new IllegalStateException("Redis returned no command statistics");
-			}
-			long scripts = calls(statistics, true);
-			return (scripts > 0) ? scripts : calls(statistics, false);
+		return this.count.get();
+	}
+
+	/**
+	 * For an application that is not timed, because counting takes time.
+	 */
+	static class Configuration {
+
+		@Bean
+		RedisCommands redisCommands() {
+			return new RedisCommands();
 		}
-	}
 
-	private static long calls(Properties statistics, boolean scripts) {
-		return statistics.stringPropertyNames()
-			.stream()
-			.filter((name) -> name.startsWith(PREFIX) && !OTHERS.contains(name))
-			.filter((name) -> SCRIPTS.contains(name) == scripts)
-			.mapToLong((name) -> calls(statistics.getProperty(name)))
-			.sum();
-	}
+		@Bean
+		ClientResourcesBuilderCustomizer redisCommandsCustomizer(RedisCommands commands) {
+			return (resources) -> resources.commandLatencyRecorder(commands);
+		}
 
-	// calls=21,usec=175,...
-	private static long calls(String statistics) {
-		return Long.parseLong(statistics.substring(statistics.indexOf('=') + 1, statistics.indexOf(',')));
 	}
 
 }

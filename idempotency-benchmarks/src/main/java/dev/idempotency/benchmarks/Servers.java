@@ -8,6 +8,7 @@
 package dev.idempotency.benchmarks;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +16,8 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -50,24 +53,30 @@ final class Servers implements AutoCloseable {
 
 	private final Producer<String, String> producer;
 
+	private final Duration latency;
+
+	private final Map<Integer, SlowNetwork> networks = new HashMap<>();
+
 	private int names;
 
-	private Servers(EmbeddedKafkaBroker kafka, EmbeddedPostgres postgres, RedisServer redis) {
+	private Servers(EmbeddedKafkaBroker kafka, EmbeddedPostgres postgres, RedisServer redis, Duration latency) {
 		this.kafka = kafka;
 		this.postgres = postgres;
 		this.redis = redis;
+		this.latency = latency;
 		this.producer = new KafkaProducer<>(Map.of("bootstrap.servers", kafka.getBrokersAsString(), "linger.ms", "5"),
 				new StringSerializer(), new StringSerializer());
 	}
 
 	static Servers start() throws IOException {
-		return start(Map.of());
+		return start(Map.of(), Duration.ZERO);
 	}
 
 	/**
-	 * Start the servers.
+	 * Start the servers, whose replies are delayed. Those of the broker are not: records
+	 * are polled and committed in batches.
 	 */
-	static Servers start(Map<String, String> settings) throws IOException {
+	static Servers start(Map<String, String> settings, Duration latency) throws IOException {
 		EmbeddedKafkaBroker kafka = new EmbeddedKafkaKraftBroker(1, 1)
 			.brokerProperties(Map.of("offsets.topic.num.partitions", "1"));
 		kafka.afterPropertiesSet();
@@ -86,7 +95,23 @@ final class Servers implements AutoCloseable {
 			.setting("appendonly no")
 			.build();
 		redis.start();
-		return new Servers(kafka, postgres, redis);
+		return new Servers(kafka, postgres, redis, latency);
+	}
+
+	// The port through which an application reaches a server.
+	private int port(int server) {
+		return this.latency.isZero() ? server : this.networks.computeIfAbsent(server, (port) -> {
+			try {
+				return new SlowNetwork(port, this.latency);
+			}
+			catch (IOException ex) {
+				throw new UncheckedIOException(ex);
+			}
+		}).port();
+	}
+
+	private String throughNetwork(String url, int server) {
+		return url.replace(":" + server, ":" + port(server));
 	}
 
 	static int freePort() throws IOException {
@@ -118,8 +143,9 @@ final class Servers implements AutoCloseable {
 		query("CREATE DATABASE " + database);
 		Map<String, Object> properties = new LinkedHashMap<>();
 		properties.put("spring.main.banner-mode", "off");
-		properties.put("spring.datasource.url", this.postgres.getJdbcUrl("postgres", database));
-		properties.put("spring.data.redis.port", this.redis.ports().get(0));
+		properties.put("spring.datasource.url",
+				throughNetwork(this.postgres.getJdbcUrl("postgres", database), this.postgres.getPort()));
+		properties.put("spring.data.redis.port", port(redisPort()));
 		properties.put("spring.kafka.bootstrap-servers", this.kafka.getBrokersAsString());
 		properties.put("spring.kafka.consumer.auto-offset-reset", "earliest");
 		properties.put("spring.kafka.consumer.max-poll-records", 500);
@@ -139,7 +165,8 @@ final class Servers implements AutoCloseable {
 			this.mariaDb = server;
 		}
 		Map<String, Object> properties = properties();
-		properties.put("spring.datasource.url", server.createDatabase("benchmark" + ++this.names));
+		properties.put("spring.datasource.url",
+				throughNetwork(server.createDatabase("benchmark" + ++this.names), server.port()));
 		return properties;
 	}
 
@@ -154,7 +181,8 @@ final class Servers implements AutoCloseable {
 			this.dynamoDb = server;
 		}
 		Map<String, Object> properties = properties();
-		properties.put("benchmark.dynamodb-endpoint", server.endpoint());
+		properties.put("benchmark.dynamodb-endpoint",
+				throughNetwork(server.endpoint().toString(), server.endpoint().getPort()));
 		properties.put("idempotency.dynamodb.table", "idempotency-" + ++this.names);
 		return properties;
 	}
@@ -191,6 +219,11 @@ final class Servers implements AutoCloseable {
 		}
 	}
 
+	String describeNetwork() {
+		return this.latency.isZero() ? "loopback"
+				: "a proxy that delays each reply by %.1f ms".formatted(this.latency.toNanos() / 1e6);
+	}
+
 	int redisPort() {
 		return this.redis.ports().get(0);
 	}
@@ -220,6 +253,9 @@ final class Servers implements AutoCloseable {
 	@Override
 	public void close() throws IOException {
 		this.producer.close();
+		for (SlowNetwork network : this.networks.values()) {
+			network.close();
+		}
 		if (this.durableRedis != null) {
 			this.durableRedis.stop();
 			FileSystemUtils.deleteRecursively(this.durableDirectory);

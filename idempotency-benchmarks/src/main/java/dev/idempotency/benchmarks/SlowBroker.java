@@ -8,23 +8,16 @@
 package dev.idempotency.benchmarks;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.Writer;
-import java.net.InetAddress;
 import java.net.ServerSocket;
-import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.locks.LockSupport;
 
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
@@ -38,13 +31,9 @@ import org.springframework.util.FileSystemUtils;
  */
 final class SlowBroker implements AutoCloseable {
 
-	private static final int BUFFER = 64 * 1024;
-
 	private final Path directory;
 
-	private final ServerSocket proxy;
-
-	private final Duration delay;
+	private final SlowNetwork proxy;
 
 	private final int port = freePort();
 
@@ -52,9 +41,7 @@ final class SlowBroker implements AutoCloseable {
 
 	private SlowBroker(Path directory, Duration delay) throws Exception {
 		this.directory = directory;
-		this.delay = delay;
-		this.proxy = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-		daemon(this::accept);
+		this.proxy = new SlowNetwork(this.port, delay);
 		int controller = freePort();
 		Properties properties = new Properties();
 		properties.putAll(Map.of("process.roles", "broker,controller", "node.id", "0", "listeners",
@@ -101,7 +88,7 @@ final class SlowBroker implements AutoCloseable {
 	}
 
 	String bootstrapServers() {
-		return "127.0.0.1:" + this.proxy.getLocalPort();
+		return "127.0.0.1:" + this.proxy.port();
 	}
 
 	void newTopic(String name, int partitions) {
@@ -113,80 +100,11 @@ final class SlowBroker implements AutoCloseable {
 		}
 	}
 
-	private static void daemon(Loop loop) {
-		Thread thread = new Thread(() -> {
-			try {
-				loop.run();
-			}
-			catch (IOException ex) {
-				// The connection is closed.
-			}
-			catch (InterruptedException ex) {
-				Thread.currentThread().interrupt();
-			}
-		});
-		thread.setDaemon(true);
-		thread.start();
-	}
-
-	private void accept() throws IOException {
-		while (true) {
-			Socket client = this.proxy.accept();
-			daemon(() -> connect(client));
-		}
-	}
-
-	private void connect(Socket client) throws IOException {
-		try (client; Socket broker = new Socket("127.0.0.1", this.port)) {
-			client.setTcpNoDelay(true);
-			broker.setTcpNoDelay(true);
-			BlockingQueue<Reply> replies = new LinkedBlockingQueue<>();
-			daemon(() -> client.getInputStream().transferTo(broker.getOutputStream()));
-			daemon(() -> reply(replies, client));
-			InputStream input = broker.getInputStream();
-			byte[] buffer = new byte[BUFFER];
-			int length = input.read(buffer);
-			while (length >= 0) {
-				replies.add(new Reply(System.nanoTime() + this.delay.toNanos(), Arrays.copyOf(buffer, length)));
-				length = input.read(buffer);
-			}
-		}
-	}
-
-	private static void reply(BlockingQueue<Reply> replies, Socket client) throws IOException, InterruptedException {
-		while (!client.isClosed()) {
-			Reply reply = replies.take();
-			while (System.nanoTime() - reply.due() < 0) {
-				LockSupport.parkNanos(reply.due() - System.nanoTime());
-			}
-			client.getOutputStream().write(reply.bytes());
-		}
-	}
-
 	@Override
 	public void close() throws IOException {
 		this.process.destroyForcibly().onExit().join();
 		this.proxy.close();
 		FileSystemUtils.deleteRecursively(this.directory);
-	}
-
-	/**
-	 * Bytes of the broker.
-	 *
-	 * @param due when they reach the client
-	 * @param bytes the bytes
-	 */
-	private record Reply(long due, byte[] bytes) {
-
-	}
-
-	/**
-	 * The work of a thread.
-	 */
-	private interface Loop {
-
-		void run() throws IOException, InterruptedException;
-
 	}
 
 }

@@ -50,19 +50,20 @@ class TransferListeners {
 
 		private final JdbcTemplate jdbc;
 
+		private final Database database;
+
 		ByHand(JdbcTemplate jdbc) {
 			super(jdbc);
 			this.jdbc = jdbc;
-			jdbc.execute(
-					"CREATE TABLE processed (key text PRIMARY KEY, processed_at timestamptz NOT NULL DEFAULT now())");
+			this.database = Database.of(jdbc);
+			jdbc.execute(this.database.createProcessed());
 		}
 
 		@Override
 		@BenchmarkListener(BenchmarkListener.LIMIT)
 		@Transactional
 		void unprotectedTransfer(ConsumerRecord<String, String> record) {
-			if (this.jdbc.update("INSERT INTO processed (key) VALUES (?) ON CONFLICT DO NOTHING",
-					Workload.key(record)) == 1) {
+			if (this.jdbc.update(this.database.insertProcessed(), Workload.key(record)) == 1) {
 				transfer(record);
 			}
 		}

@@ -24,8 +24,10 @@ record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 		return List.of(new Work(Kind.TRANSACTIONAL, 0, Goal.ratio(0.78, 0.86)), new Work(Kind.TRANSACTIONAL, 1, null),
 				new Work(Kind.TRANSACTIONAL, 50, null), new Work(Kind.TRANSACTIONAL_BY_HAND, 0, Goal.ratio(0.95, 1)),
 				new Work(Kind.TRANSACTIONAL_EMPTY_STATEMENT, 0, Goal.ratio(0.95, 1)),
-				new Work(Kind.TRANSACTIONAL_MARIADB, 0, null), new Work(Kind.LEASED, 0, Goal.ratio(1, 1.3)),
-				new Work(Kind.LEASED_MARIADB, 0, null), new Work(Kind.LEASED, 1, null), new Work(Kind.LEASED, 50, null),
+				new Work(Kind.TRANSACTIONAL_MARIADB, 0, null),
+				new Work(Kind.TRANSACTIONAL_MARIADB_BY_HAND, 0, Goal.ratio(0.85, 1)),
+				new Work(Kind.LEASED, 0, Goal.ratio(1, 1.3)), new Work(Kind.LEASED_MARIADB, 0, Goal.ratio(0.95, 1.2)),
+				new Work(Kind.LEASED, 1, null), new Work(Kind.LEASED, 50, null),
 				new Work(Kind.LEASED, 100, Goal.ratio(0.5, 0.7)), new Work(Kind.LEASED_MARIADB, 100, null),
 				new Work(Kind.DYNAMODB, 0, null), new Work(Kind.DYNAMODB, 100, null),
 				new Work(Kind.REDIS, 0, Goal.ratio(1, 1.3)), new Work(Kind.REDIS, 1, null),
@@ -33,6 +35,8 @@ record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 				new Work(Kind.CACHED, 100, Goal.ratio(0.85, 0.95)),
 				new Work(Kind.TRANSACTIONAL_BATCH, 0, Goal.ratio(0.9, 0.97)),
 				new Work(Kind.TRANSACTIONAL_SMALL_BATCH, 0, Goal.ratio(0.9, 0.97)),
+				new Work(Kind.TRANSACTIONAL_BATCH_BY_HAND, 0, Goal.ratio(0.95, 1)),
+				new Work(Kind.TRANSACTIONAL_SMALL_BATCH_BY_HAND, 0, Goal.ratio(0.95, 1)),
 				new Work(Kind.LEASED_BATCH, 20, Goal.ratio(5, 10)), new Work(Kind.REDIS_BATCH, 20, Goal.ratio(5, 9)));
 	}
 

@@ -37,7 +37,10 @@ record Workload(char round, int partitions, int perPartition, int duplicates) {
 
 	private static final char DUPLICATE = 'D';
 
-	private static final String PAYLOAD = "x".repeat(98);
+	private static final String KIND = "benchmark-kind";
+
+	// A duplicate has the content of the first record.
+	private static final String PAYLOAD = "x".repeat(99);
 
 	static Workload of(int round, int partitions, int records, int duplicates) {
 		return new Workload((char) ('a' + round), partitions, Math.max(50, records / partitions), duplicates);
@@ -48,15 +51,19 @@ record Workload(char round, int partitions, int perPartition, int duplicates) {
 	}
 
 	static boolean isDuplicate(ConsumerRecord<?, ?> record) {
-		return ((String) record.value()).charAt(0) == DUPLICATE;
+		return kind(record) == DUPLICATE;
 	}
 
 	static boolean isMeasured(ConsumerRecord<?, ?> record) {
-		return ((String) record.value()).charAt(0) != LEAD_IN;
+		return kind(record) != LEAD_IN;
+	}
+
+	private static byte kind(ConsumerRecord<?, ?> record) {
+		return record.headers().lastHeader(KIND).value()[0];
 	}
 
 	boolean contains(ConsumerRecord<?, ?> record) {
-		return ((String) record.value()).charAt(1) == this.round;
+		return ((String) record.value()).charAt(0) == this.round;
 	}
 
 	int measured() {
@@ -102,8 +109,8 @@ record Workload(char round, int partitions, int perPartition, int duplicates) {
 	}
 
 	private ProducerRecord<String, String> record(String topic, int partition, char kind, String key) {
-		ProducerRecord<String, String> record = new ProducerRecord<>(topic, partition, null,
-				"" + kind + this.round + PAYLOAD);
+		ProducerRecord<String, String> record = new ProducerRecord<>(topic, partition, null, this.round + PAYLOAD);
+		record.headers().add(KIND, new byte[] { (byte) kind });
 		record.headers().add(HEADER, key.getBytes(StandardCharsets.UTF_8));
 		return record;
 	}

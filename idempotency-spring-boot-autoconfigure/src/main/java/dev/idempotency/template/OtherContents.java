@@ -69,8 +69,8 @@ final class OtherContents {
 		if (more >= 0) {
 			logger.warn("A duplicate of " + duplicate.name()
 					+ " has other content than the operation for which its key stands, and was not processed: "
-					+ duplicate + ". The key was completed "
-					+ ((first != null) ? "by the record of " + first : "earlier or by another process")
+					+ duplicate + ". The key was completed by "
+					+ ((first != null) ? "the record of " + first : "a record that this process has not remembered")
 					+ ". If both are operations of their own, add to the key what distinguishes them. If only a detail "
 					+ "differs, such as the time of sending, declare the 'fingerprint' of @Idempotent, or set its "
 					+ "'onOtherContent' to IGNORE" + ((more > 0) ? " (" + more + " more since the last warning)" : ""));

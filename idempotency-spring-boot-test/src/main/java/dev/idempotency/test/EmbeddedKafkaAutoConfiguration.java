@@ -62,7 +62,7 @@ public final class EmbeddedKafkaAutoConfiguration {
 	EmbeddedKafkaBroker idempotencyTestEmbeddedKafka() {
 		// The broker would otherwise set the property of Spring Boot for the whole JVM,
 		// and later tests would use a broker that has stopped.
-		return new Broker().brokerProperties(PROPERTIES).brokerListProperty("idempotency.test.embedded-kafka");
+		return new Broker().brokerProperties(PROPERTIES).brokerListProperty("spring.embedded.kafka.idempotency-test");
 	}
 
 	@Bean

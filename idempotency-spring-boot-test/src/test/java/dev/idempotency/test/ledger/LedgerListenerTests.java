@@ -86,6 +86,13 @@ class LedgerListenerTests {
 		assertThat(balance()).isEqualTo(93);
 	}
 
+	// The library would warn of a property that it does not have.
+	@Test
+	void brokerOfTheTestSetsNoPropertyOfTheLibrary() {
+		assertThat(System.getProperties().stringPropertyNames()).contains("spring.embedded.kafka.idempotency-test")
+			.noneMatch((name) -> name.startsWith("idempotency."));
+	}
+
 	private Integer balance() {
 		return this.jdbc.queryForObject("SELECT balance FROM account WHERE id = ?", Integer.class,
 				this.payment.account());

@@ -26,8 +26,9 @@ record Combination(Map<Factor, String> levels) {
 	// The levels with which keys are claimed ahead. Those of the other factors do not
 	// matter. Without a key no copy shows which claim was used.
 	private static final Map<Factor, List<String>> CLAIMING_AHEAD = Map.of(Factor.SHAPE, List.of("record"), Factor.MODE,
-			List.of("leased"), Factor.STORE, List.of("PostgreSQL", "Redis", "Redis cluster", "in memory"), Factor.ACK,
-			List.of("BATCH", "RECORD", "TIME", "COUNT", "COUNT_TIME"), Factor.KEY,
+			List.of("leased"), Factor.STORE,
+			List.of("PostgreSQL", "MariaDB", "MariaDB, driver of MySQL", "Redis", "Redis cluster", "in memory"),
+			Factor.ACK, List.of("BATCH", "RECORD", "TIME", "COUNT", "COUNT_TIME"), Factor.KEY,
 			List.of("expression", "composite", "header"), Factor.KAFKA_TRANSACTION, List.of("no"), Factor.TRANSACTION,
 			List.of("none", "nested template"), Factor.CLAIM_AHEAD, List.of("on"));
 
