@@ -121,7 +121,7 @@ final class MariaDbProcess implements AutoCloseable {
 	}
 
 	private static String url(int port, String database) {
-		return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root";
+		return "jdbc:mariadb://127.0.0.1:" + port + "/" + database + "?user=root&socketTimeout=60000";
 	}
 
 	/**

@@ -23,16 +23,18 @@ import org.springframework.context.annotation.Bean;
  */
 final class RedisCommands implements RoundTrips, CommandLatencyRecorder {
 
-	// Those that a connection begins with.
-	private static final Set<ProtocolKeyword> OTHERS = Set.of(CommandType.HELLO, CommandType.CLIENT, CommandType.PING,
-			CommandType.INFO, CommandType.CONFIG);
+	// Those of the store and of the limits, for a record. The start of an application
+	// scans
+	// the keys, too.
+	private static final Set<ProtocolKeyword> OF_RECORDS = Set.of(CommandType.EVALSHA, CommandType.EVAL,
+			CommandType.WAIT, CommandType.GET, CommandType.SET);
 
 	private final AtomicLong count = new AtomicLong();
 
 	@Override
 	public void recordCommandLatency(SocketAddress local, SocketAddress remote, ProtocolKeyword command,
 			long firstResponse, long completion) {
-		if (!OTHERS.contains(command)) {
+		if (OF_RECORDS.contains(command)) {
 			this.count.incrementAndGet();
 		}
 	}

@@ -144,7 +144,8 @@ final class Servers implements AutoCloseable {
 		Map<String, Object> properties = new LinkedHashMap<>();
 		properties.put("spring.main.banner-mode", "off");
 		properties.put("spring.datasource.url",
-				throughNetwork(this.postgres.getJdbcUrl("postgres", database), this.postgres.getPort()));
+				throughNetwork(this.postgres.getJdbcUrl("postgres", database), this.postgres.getPort())
+						+ "&socketTimeout=60");
 		properties.put("spring.data.redis.port", port(redisPort()));
 		properties.put("spring.kafka.bootstrap-servers", this.kafka.getBrokersAsString());
 		properties.put("spring.kafka.consumer.auto-offset-reset", "earliest");

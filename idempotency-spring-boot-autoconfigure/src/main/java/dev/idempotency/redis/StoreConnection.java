@@ -151,7 +151,8 @@ final class StoreConnection {
 
 	void close() {
 		StatefulConnection<byte[], byte[]> connection = this.opener.getIfOpen();
-		if (connection != null) {
+		// The factory has closed its client, and Lettuce warns of a second time.
+		if (connection != null && connection.isOpen()) {
 			connection.closeAsync();
 		}
 	}

@@ -8,12 +8,18 @@
 package dev.idempotency.redis;
 
 import java.time.Duration;
+import java.util.concurrent.CopyOnWriteArrayList;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.slf4j.LoggerFactory;
 import org.springframework.context.Lifecycle;
 import org.springframework.data.redis.connection.RedisConnection;
 import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
@@ -115,6 +121,28 @@ class StoreConnectionTests {
 		try (RedisConnection connection = this.factory.getConnection()) {
 			store.close();
 			assertThat(connection.ping()).isEqualTo("PONG");
+		}
+	}
+
+	// Lettuce would warn of it at each shutdown of an application.
+	@Test
+	void connectionIsNotClosedTwice() {
+		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 1, TIMEOUT);
+		TestRedis.awaitContact(store);
+		Logger logger = (Logger) LoggerFactory.getLogger("io.lettuce.core.RedisChannelHandler");
+		ListAppender<ILoggingEvent> appender = new ListAppender<>();
+		appender.list = new CopyOnWriteArrayList<>();
+		appender.start();
+		logger.addAppender(appender);
+		logger.setLevel(Level.WARN);
+		try {
+			this.factory.stop();
+			store.close();
+			assertThat(appender.list).extracting(ILoggingEvent::getFormattedMessage).isEmpty();
+		}
+		finally {
+			logger.setLevel(null);
+			logger.detachAppender(appender);
 		}
 	}
 
