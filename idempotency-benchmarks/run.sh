@@ -25,7 +25,8 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
-mvn -q -B -Pbenchmarks -pl idempotency-benchmarks -am -Dmaven.test.skip=true package
+# The module of the tests writes the class path of DynamoDB Local.
+mvn -q -B -Pbenchmarks -pl idempotency-benchmarks,idempotency-tests -am -Dmaven.test.skip=true package
 main=Benchmarks
 if [ "${1:-}" = cleanup ]; then
 	main=CleanupBenchmark

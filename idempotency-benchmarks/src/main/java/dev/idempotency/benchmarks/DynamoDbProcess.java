@@ -24,8 +24,7 @@ import java.util.List;
  */
 final class DynamoDbProcess implements AutoCloseable {
 
-	private static final Path CLASS_PATH = Path
-		.of("idempotency-spring-boot-autoconfigure/target/test-classes/dynamodb-local.classpath");
+	private static final Path CLASS_PATH = Path.of("idempotency-tests/target/test-classes/dynamodb-local.classpath");
 
 	private final ServerProcess process;
 

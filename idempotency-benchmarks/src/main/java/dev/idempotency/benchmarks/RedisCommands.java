@@ -23,9 +23,7 @@ import org.springframework.context.annotation.Bean;
  */
 final class RedisCommands implements RoundTrips, CommandLatencyRecorder {
 
-	// Those of the store and of the limits, for a record. The start of an application
-	// scans
-	// the keys, too.
+	// The start of an application also scans the keys.
 	private static final Set<ProtocolKeyword> OF_RECORDS = Set.of(CommandType.EVALSHA, CommandType.EVAL,
 			CommandType.WAIT, CommandType.GET, CommandType.SET);
 

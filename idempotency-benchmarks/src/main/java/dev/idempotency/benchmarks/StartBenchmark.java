@@ -7,14 +7,18 @@
 
 package dev.idempotency.benchmarks;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 import org.springframework.util.Assert;
 
@@ -29,6 +33,10 @@ public final class StartBenchmark {
 	private static final List<String> FIGURES = List.of("start of the JVM until the application is ready, ms",
 			"heap after a full collection, MB", "memory outside the heap, MB", "bean definitions", "loaded classes",
 			"threads");
+
+	// A small application does not have what only other benchmarks need.
+	private static final Pattern OTHERS = Pattern
+		.compile("camel|integration|lettuce|redis|netty|awssdk|mariadb|caffeine");
 
 	private final Map<String, Object> properties;
 
@@ -89,11 +97,16 @@ public final class StartBenchmark {
 		return table.toString();
 	}
 
+	private static String classPath() {
+		return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+			.filter((entry) -> !OTHERS.matcher(Path.of(entry).getFileName().toString()).find())
+			.collect(Collectors.joining(File.pathSeparator));
+	}
+
 	private double[] start(boolean enabled) throws IOException, InterruptedException {
 		List<String> command = new ArrayList<>(
 				List.of(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx256m", "-cp",
-						System.getProperty("java.class.path"), StartApplication.class.getName(),
-						"--idempotency.enabled=" + enabled));
+						classPath(), StartApplication.class.getName(), "--idempotency.enabled=" + enabled));
 		this.properties.forEach((name, value) -> command.add("--" + name + "=" + value));
 		Path log = Path.of("idempotency-benchmarks/target/start.log");
 		Process process = new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile()).start();
