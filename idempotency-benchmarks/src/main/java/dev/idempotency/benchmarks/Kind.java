@@ -30,6 +30,25 @@ enum Kind {
 			TransferListeners.ByHand.class),
 
 	/**
+	 * The limit does not compare the contents of duplicates.
+	 */
+	TRANSACTIONAL_COMPARED("transactional, PostgreSQL, comparison of contents", "the same without the comparison",
+			"the same without the comparison", Map.of("idempotency.store.type", "jdbc"),
+			TransferListeners.WithoutComparison.class),
+
+	/**
+	 * The same for leased mode.
+	 */
+	LEASED_COMPARED("leased, PostgreSQL, comparison of contents", "the same without the comparison",
+			"the same without the comparison", Map.of("idempotency.store.type", "jdbc"), ComparedListeners.class),
+
+	/**
+	 * The same for Redis.
+	 */
+	REDIS_COMPARED("leased, Redis, comparison of contents", "the same without the comparison",
+			"the same without the comparison", Map.of("idempotency.store.type", "redis"), ComparedListeners.class),
+
+	/**
 	 * The limit runs a statement that does nothing, in the transaction of the handler.
 	 */
 	TRANSACTIONAL_EMPTY_STATEMENT("transactional, PostgreSQL, beside an empty statement",

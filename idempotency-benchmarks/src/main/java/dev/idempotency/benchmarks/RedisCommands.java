@@ -23,7 +23,7 @@ import org.springframework.context.annotation.Bean;
  */
 final class RedisCommands implements RoundTrips, CommandLatencyRecorder {
 
-	// The start of an application also scans the keys.
+	// Those for a record.
 	private static final Set<ProtocolKeyword> OF_RECORDS = Set.of(CommandType.EVALSHA, CommandType.EVAL,
 			CommandType.WAIT, CommandType.GET, CommandType.SET);
 

@@ -21,6 +21,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -140,6 +143,7 @@ final class Servers implements AutoCloseable {
 	 */
 	Map<String, Object> properties() {
 		String database = "benchmark" + ++this.names;
+		emptyRedis();
 		query("CREATE DATABASE " + database);
 		Map<String, Object> properties = new LinkedHashMap<>();
 		properties.put("spring.main.banner-mode", "off");
@@ -153,6 +157,14 @@ final class Servers implements AutoCloseable {
 		properties.put("spring.kafka.listener.ack-mode", "batch");
 		properties.put("idempotency.cleanup.enabled", false);
 		return properties;
+	}
+
+	// The start of an application scans the keys, which would be counted as round trips.
+	private void emptyRedis() {
+		try (RedisClient client = RedisClient.create(RedisURI.create("127.0.0.1", redisPort()));
+				StatefulRedisConnection<String, String> connection = client.connect()) {
+			connection.sync().flushall();
+		}
 	}
 
 	/**

@@ -13,6 +13,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 import dev.idempotency.Idempotent;
 import dev.idempotency.Mode;
+import dev.idempotency.OtherContentPolicy;
 
 /**
  * Handlers that run a business transaction of two statements.
@@ -66,6 +67,25 @@ class TransferListeners {
 			if (this.jdbc.update(this.database.insertProcessed(), Workload.key(record)) == 1) {
 				transfer(record);
 			}
+		}
+
+	}
+
+	/**
+	 * The limit is protected, too, and does not compare the contents of duplicates.
+	 */
+	static class WithoutComparison extends TransferListeners {
+
+		WithoutComparison(JdbcTemplate jdbc) {
+			super(jdbc);
+		}
+
+		@Override
+		@BenchmarkListener(BenchmarkListener.LIMIT)
+		@Idempotent(mode = Mode.TRANSACTIONAL, onOtherContent = OtherContentPolicy.IGNORE)
+		@Transactional
+		void unprotectedTransfer(ConsumerRecord<String, String> record) {
+			transfer(record);
 		}
 
 	}

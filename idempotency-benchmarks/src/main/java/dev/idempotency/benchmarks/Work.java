@@ -37,6 +37,9 @@ record Work(Kind kind, int duplicates, @Nullable Goal goal) {
 				new Work(Kind.TRANSACTIONAL_SMALL_BATCH, 0, Goal.ratio(0.9, 0.97)),
 				new Work(Kind.TRANSACTIONAL_BATCH_BY_HAND, 0, Goal.ratio(0.95, 1)),
 				new Work(Kind.TRANSACTIONAL_SMALL_BATCH_BY_HAND, 0, Goal.ratio(0.95, 1)),
+				new Work(Kind.TRANSACTIONAL_COMPARED, 0, Goal.ratio(0.98, 1)),
+				new Work(Kind.LEASED_COMPARED, 0, Goal.ratio(0.95, 1)),
+				new Work(Kind.REDIS_COMPARED, 0, Goal.ratio(0.95, 1)),
 				new Work(Kind.LEASED_BATCH, 20, Goal.ratio(5, 10)), new Work(Kind.REDIS_BATCH, 20, Goal.ratio(5, 9)));
 	}
 
