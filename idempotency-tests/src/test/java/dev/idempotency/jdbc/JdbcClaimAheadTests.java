@@ -10,9 +10,13 @@ package dev.idempotency.jdbc;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
@@ -36,6 +40,13 @@ class JdbcClaimAheadTests {
 
 	@RegisterExtension
 	static TestDatabase database = TestDatabase.create();
+
+	@RegisterExtension
+	static TestDatabase mariaDb = TestDatabase.mariaDb();
+
+	static Stream<Named<TestDatabase>> databases() {
+		return Stream.of(Named.of("PostgreSQL", database), Named.of("MariaDB", mariaDb));
+	}
 
 	private final ClaimRequest owner = TestDatabase.request(TestDatabase.newKey());
 
@@ -67,8 +78,9 @@ class JdbcClaimAheadTests {
 			.isEqualTo(new CompletionAndClaim(Settlement.SETTLED, new Claim.Acquired(1, 1)));
 	}
 
-	@Test
-	void completionDoesNotWaitLongForTheOtherKey() {
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("databases")
+	void completionDoesNotWaitLongForTheOtherKey(TestDatabase database) {
 		one(database.store()).claim(this.owner);
 		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
 			one(database.store()).insert(this.next);
@@ -83,8 +95,9 @@ class JdbcClaimAheadTests {
 		assertThat(database.record(this.owner.key()).state()).isEqualTo(State.IN_PROGRESS);
 	}
 
-	@Test
-	void ownersThatClaimEachOthersExpiredKeysDoNotBlockEachOther() {
+	@ParameterizedTest(autoCloseArguments = false)
+	@MethodSource("databases")
+	void ownersThatClaimEachOthersExpiredKeysDoNotBlockEachOther(TestDatabase database) {
 		for (int i = 0; i < 20; i++) {
 			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
 			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
@@ -92,19 +105,21 @@ class JdbcClaimAheadTests {
 			one(database.store()).claim(second);
 			database.endLease(first.key());
 			database.endLease(second.key());
-			CompletableFuture<Void> one = CompletableFuture.runAsync(() -> completeAndClaim(first, second));
-			CompletableFuture<Void> two = CompletableFuture.runAsync(() -> completeAndClaim(second, first));
+			CompletableFuture<Void> one = CompletableFuture
+				.runAsync(() -> completeAndClaim(database.store(), first, second));
+			CompletableFuture<Void> two = CompletableFuture
+				.runAsync(() -> completeAndClaim(database.store(), second, first));
 			CompletableFuture.allOf(one, two).orTimeout(5, TimeUnit.SECONDS).join();
 		}
 	}
 
 	// A deadlock is contention: the caller completes alone.
-	private static void completeAndClaim(ClaimRequest owner, ClaimRequest key) {
+	private static void completeAndClaim(JdbcIdempotencyStore store, ClaimRequest owner, ClaimRequest key) {
 		try {
-			database.store().completeAndClaim(new Ending.Completed(owner, null), TestDatabase.request(key.key()));
+			store.completeAndClaim(new Ending.Completed(owner, null), TestDatabase.request(key.key()));
 		}
 		catch (OperationInProgressException ex) {
-			assertThat(one(database.store()).complete(owner, null)).isIn(Settlement.SETTLED, Settlement.LOST);
+			assertThat(one(store).complete(owner, null)).isIn(Settlement.SETTLED, Settlement.LOST);
 		}
 	}
 

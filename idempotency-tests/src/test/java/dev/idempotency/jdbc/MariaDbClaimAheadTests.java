@@ -7,10 +7,7 @@
 
 package dev.idempotency.jdbc;
 
-import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import javax.sql.DataSource;
@@ -22,7 +19,6 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.transaction.support.TransactionTemplate;
 
-import dev.idempotency.OperationInProgressException;
 import dev.idempotency.store.Claim;
 import dev.idempotency.store.ClaimRequest;
 import dev.idempotency.store.Ending;
@@ -33,7 +29,6 @@ import dev.idempotency.testsupport.TestDatabase;
 
 import static dev.idempotency.contract.OneKey.one;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 /**
  * Tests for completions on MariaDB that claim another key, and for the statements that
@@ -109,47 +104,6 @@ class MariaDbClaimAheadTests {
 	private int count() {
 		return one(database.store()).find(this.owner.key()).map((found) -> 1).orElse(0)
 				+ one(database.store()).find(this.next.key()).map((found) -> 1).orElse(0);
-	}
-
-	@Test
-	void completionDoesNotWaitLongForTheOtherKey() {
-		one(database.store()).claim(this.owner);
-		new TransactionTemplate(new JdbcTransactionManager(database.pool())).executeWithoutResult((status) -> {
-			one(database.store()).insert(this.next);
-			long start = System.nanoTime();
-			CompletableFuture
-				.runAsync(() -> assertThatExceptionOfType(OperationInProgressException.class)
-					.isThrownBy(this::completeAndClaim))
-				.orTimeout(5, TimeUnit.SECONDS)
-				.join();
-			assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TestDatabase.TIMEOUT.dividedBy(3));
-		});
-		assertThat(database.record(this.owner.key()).state()).isEqualTo(State.IN_PROGRESS);
-	}
-
-	@Test
-	void ownersThatClaimEachOthersExpiredKeysDoNotBlockEachOther() {
-		for (int i = 0; i < 20; i++) {
-			ClaimRequest first = TestDatabase.request(TestDatabase.newKey());
-			ClaimRequest second = TestDatabase.request(TestDatabase.newKey());
-			one(database.store()).claim(first);
-			one(database.store()).claim(second);
-			database.endLease(first.key());
-			database.endLease(second.key());
-			CompletableFuture<Void> one = CompletableFuture.runAsync(() -> completeAndClaim(first, second));
-			CompletableFuture<Void> two = CompletableFuture.runAsync(() -> completeAndClaim(second, first));
-			CompletableFuture.allOf(one, two).orTimeout(5, TimeUnit.SECONDS).join();
-		}
-	}
-
-	// A deadlock is contention: the caller completes alone.
-	private static void completeAndClaim(ClaimRequest owner, ClaimRequest key) {
-		try {
-			database.store().completeAndClaim(new Ending.Completed(owner, null), TestDatabase.request(key.key()));
-		}
-		catch (OperationInProgressException ex) {
-			assertThat(one(database.store()).complete(owner, null)).isIn(Settlement.SETTLED, Settlement.LOST);
-		}
 	}
 
 }

@@ -124,6 +124,25 @@ class StoreConnectionTests {
 		}
 	}
 
+	// A checkpoint of the JVM stops and starts the factory.
+	@Test
+	void connectionThatTheNetworkHasLostIsReplacedAlsoAfterARestartOfTheFactory() {
+		RedisIdempotencyStore store = new RedisIdempotencyStore(this.factory, TestRedis.PREFIX, 0, TIMEOUT);
+		TestRedis.awaitContact(store);
+		ClaimRequest request = TestDatabase.request(TestDatabase.newKey());
+		this.factory.stop();
+		assertThatExceptionOfType(IdempotencyStoreUnavailableException.class)
+			.isThrownBy(() -> one(store).claim(request));
+		this.factory.start();
+		await().ignoreExceptions().until(() -> one(store).claim(request) instanceof Claim.Acquired);
+		this.network.set(Fault.HALF_OPEN);
+		this.network.set(Fault.NONE);
+		await().atMost(Duration.ofSeconds(20))
+			.ignoreExceptions()
+			.until(() -> one(store).claim(request) instanceof Claim.Acquired);
+		store.close();
+	}
+
 	// Lettuce would warn of it at each shutdown of an application.
 	@Test
 	void connectionIsNotClosedTwice() {

@@ -67,7 +67,7 @@ public record DurabilityExhibit(String title, Supplier<RedisProcess> server, boo
 				TrialRun run = new TrialRun(trial, random)) {
 			run.begin();
 			for (int i = 0; i < RESTARTS; i++) {
-				restarts.happen(run, trial.topic());
+				restarts.happen(run, trial.topic().name());
 			}
 			run.goOn(RedisRestarts.PAUSE);
 			run.endTraffic();

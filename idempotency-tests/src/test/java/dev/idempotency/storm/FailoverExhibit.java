@@ -51,7 +51,7 @@ record FailoverExhibit(String title, Shape shape, String promise, String obstacl
 				FailoverTrial trial = new FailoverTrial(this.shape, failure, random);
 				TrialRun run = new TrialRun(trial, random)) {
 			run.begin();
-			long failed = failure.happen(run, trial.topic());
+			long failed = failure.happen(run, trial.topic().name());
 			run.goOn(AFTERWARDS);
 			run.endTraffic();
 			String stalled = run.awaitEnd();

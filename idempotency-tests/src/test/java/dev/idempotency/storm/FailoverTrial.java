@@ -7,16 +7,11 @@
 
 package dev.idempotency.storm;
 
-import java.util.Map;
 import java.util.Random;
 
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.common.serialization.StringSerializer;
-import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 import dev.idempotency.test.kill.ChildApplication;
-import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.KafkaCluster;
 import dev.idempotency.testsupport.Servers;
 
@@ -29,17 +24,11 @@ final class FailoverTrial implements Trial {
 
 	private final Failure failure;
 
-	private final String topic = Servers.unique("payments-");
-
 	private final String database;
 
 	private final JdbcTemplate jdbc;
 
-	private final @Nullable KafkaCluster kafka;
-
-	private final @Nullable KafkaProducer<String, String> producer;
-
-	private final PaymentTraffic traffic;
+	private final PaymentTopic topic;
 
 	FailoverTrial(Shape shape, Failure failure, Random random) {
 		this.shape = shape;
@@ -47,48 +36,27 @@ final class FailoverTrial implements Trial {
 		this.database = failure.newDatabase();
 		this.jdbc = Servers.jdbc(this.database);
 		TimedCharges.create(this.jdbc);
-		this.kafka = failure.kafka();
-		if (this.kafka != null) {
-			this.kafka.createTopic(this.topic, PaymentTraffic.PARTITIONS);
-			KafkaProducer<String, String> producer = new KafkaProducer<>(
-					Map.of("bootstrap.servers", this.kafka.bootstrapServers()), new StringSerializer(),
-					new StringSerializer());
-			this.producer = producer;
-			this.traffic = new PaymentTraffic(this.topic, random, true, producer::send);
-		}
-		else {
-			this.producer = null;
-			Servers.addTopics(PaymentTraffic.PARTITIONS, this.topic);
-			this.traffic = new PaymentTraffic(this.topic, random);
-		}
+		KafkaCluster kafka = failure.kafka();
+		this.topic = (kafka != null) ? PaymentTopic.of(kafka.bootstrapServers(), kafka::createTopic, random)
+				: PaymentTopic.shared(random);
 	}
 
 	@Override
 	public ChildApplication application() {
-		return this.failure.configure(PaymentProcesses.app(this.shape, this.topic).database(this.database))
+		return this.failure.configure(PaymentProcesses.app(this.shape, this.topic.name()).database(this.database))
 			.child()
 			.name("failover")
 			.readyWhenOutputContains(PaymentApp.STARTED);
 	}
 
-	String topic() {
+	@Override
+	public PaymentTopic topic() {
 		return this.topic;
 	}
 
 	@Override
-	public PaymentTraffic traffic() {
-		return this.traffic;
-	}
-
-	@Override
-	public long effects() {
-		return this.jdbc.queryForObject("SELECT count(*) FROM charge", Long.class);
-	}
-
-	@Override
-	public long lag() {
-		return (this.kafka != null) ? Kafka.lagAt(this.kafka.bootstrapServers(), this.topic, this.topic)
-				: Kafka.lag(this.topic, this.topic);
+	public JdbcTemplate jdbc() {
+		return this.jdbc;
 	}
 
 	TimedCharges charges() {
@@ -97,9 +65,7 @@ final class FailoverTrial implements Trial {
 
 	@Override
 	public void close() {
-		if (this.producer != null) {
-			this.producer.close();
-		}
+		this.topic.close();
 	}
 
 }

@@ -8,13 +8,10 @@
 package dev.idempotency.storm;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.common.serialization.StringSerializer;
 import org.jspecify.annotations.Nullable;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.util.Assert;
@@ -22,7 +19,6 @@ import org.springframework.util.Assert;
 import dev.idempotency.test.kill.ChildApplication;
 import dev.idempotency.testsupport.DynamoDbClients;
 import dev.idempotency.testsupport.FaultyNetwork;
-import dev.idempotency.testsupport.Kafka;
 import dev.idempotency.testsupport.Servers;
 import dev.idempotency.testsupport.StoppableKafka;
 import dev.idempotency.testsupport.TestApp;
@@ -39,17 +35,13 @@ final class NetworkTrial implements Trial {
 
 	private final @Nullable StoppableKafka kafka;
 
-	private final @Nullable KafkaProducer<String, String> producer;
-
-	private final String topic;
-
 	private final String database;
 
 	private final JdbcTemplate jdbc;
 
 	private final FaultyNetwork network;
 
-	private final PaymentTraffic traffic;
+	private final PaymentTopic topic;
 
 	NetworkTrial(NetworkTarget target, Random random) {
 		this.target = target;
@@ -58,21 +50,13 @@ final class NetworkTrial implements Trial {
 		ChargeLog.create(this.jdbc);
 		if (target == NetworkTarget.BROKER) {
 			this.kafka = StoppableKafka.create();
-			this.topic = Servers.unique("payments-");
-			this.kafka.createTopic(this.topic, PaymentTraffic.PARTITIONS);
-			KafkaProducer<String, String> producer = new KafkaProducer<>(
-					Map.of("bootstrap.servers", this.kafka.bootstrapServers()), new StringSerializer(),
-					new StringSerializer());
-			this.producer = producer;
+			this.topic = PaymentTopic.of(this.kafka.bootstrapServers(), this.kafka::createTopic, random);
 			this.network = this.kafka.proxy();
-			this.traffic = new PaymentTraffic(this.topic, random, true, producer::send);
 		}
 		else {
 			this.kafka = null;
-			this.producer = null;
-			this.topic = Servers.newTopic("payments", PaymentTraffic.PARTITIONS);
+			this.topic = PaymentTopic.shared(random);
 			this.network = new FaultyNetwork(port());
-			this.traffic = new PaymentTraffic(this.topic, random);
 		}
 	}
 
@@ -91,7 +75,7 @@ final class NetworkTrial implements Trial {
 	@Override
 	public ChildApplication application() {
 		TestApp app = this.target.store()
-			.configure(PaymentProcesses.app(this.target.shape(), this.topic))
+			.configure(PaymentProcesses.app(this.target.shape(), this.topic.name()))
 			.database(this.database);
 		int port = this.network.port();
 		switch (this.target) {
@@ -115,19 +99,13 @@ final class NetworkTrial implements Trial {
 	}
 
 	@Override
-	public PaymentTraffic traffic() {
-		return this.traffic;
+	public PaymentTopic topic() {
+		return this.topic;
 	}
 
 	@Override
-	public long effects() {
-		return this.jdbc.queryForObject("SELECT count(*) FROM charge", Long.class);
-	}
-
-	@Override
-	public long lag() {
-		return (this.kafka != null) ? Kafka.lagAt(this.kafka.bootstrapServers(), this.topic, this.topic)
-				: Kafka.lag(this.topic, this.topic);
+	public JdbcTemplate jdbc() {
+		return this.jdbc;
 	}
 
 	List<Charge> charges() {
@@ -137,9 +115,7 @@ final class NetworkTrial implements Trial {
 	@Override
 	public void close() {
 		this.network.close();
-		if (this.producer != null) {
-			this.producer.close();
-		}
+		this.topic.close();
 		if (this.kafka != null) {
 			this.kafka.close();
 		}

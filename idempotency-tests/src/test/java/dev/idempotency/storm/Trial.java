@@ -7,6 +7,8 @@
 
 package dev.idempotency.storm;
 
+import org.springframework.jdbc.core.JdbcTemplate;
+
 import dev.idempotency.test.kill.ChildApplication;
 
 /**
@@ -16,13 +18,24 @@ interface Trial extends AutoCloseable {
 
 	ChildApplication application();
 
-	PaymentTraffic traffic();
+	PaymentTopic topic();
+
+	// The database of the charges.
+	JdbcTemplate jdbc();
+
+	default PaymentTraffic traffic() {
+		return topic().traffic();
+	}
 
 	// The number of charges.
-	long effects();
+	default long effects() {
+		return jdbc().queryForObject("SELECT count(*) FROM charge", Long.class);
+	}
 
 	// The number of records that are not consumed yet.
-	long lag();
+	default long lag() {
+		return topic().lag();
+	}
 
 	@Override
 	void close();

@@ -40,7 +40,7 @@ public final class VersionRun {
 
 	private static final String RESULT = "RESULT ";
 
-	private static final int PAYMENTS = 300;
+	private static final int PAYMENTS = 3000;
 
 	private static final int KILLS = 3;
 

@@ -25,8 +25,8 @@ final class ContainerPostgresServer implements PostgresServer {
 
 	ContainerPostgresServer() {
 		int port = Ports.free();
-		this.container = new PostgreSQLContainer(IMAGE).withUsername("postgres")
-			.withPassword("postgres")
+		this.container = new PostgreSQLContainer(IMAGE).withUsername(username())
+			.withPassword(password())
 			.withDatabaseName("postgres")
 			.withCommand(command());
 		this.container.setPortBindings(List.of(port + ":5432"));
@@ -47,16 +47,6 @@ final class ContainerPostgresServer implements PostgresServer {
 	public String url(String database) {
 		return "jdbc:postgresql://" + this.container.getHost() + ":" + this.container.getMappedPort(5432) + "/"
 				+ database;
-	}
-
-	@Override
-	public String username() {
-		return "postgres";
-	}
-
-	@Override
-	public String password() {
-		return "postgres";
 	}
 
 	// A fast shutdown, as with the embedded server;

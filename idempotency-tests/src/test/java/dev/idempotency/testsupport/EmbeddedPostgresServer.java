@@ -50,16 +50,6 @@ final class EmbeddedPostgresServer implements PostgresServer {
 	}
 
 	@Override
-	public String username() {
-		return "postgres";
-	}
-
-	@Override
-	public String password() {
-		return "postgres";
-	}
-
-	@Override
 	public void stop() {
 		try {
 			this.postgres.close();

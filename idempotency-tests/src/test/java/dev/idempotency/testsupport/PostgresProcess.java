@@ -125,16 +125,6 @@ final class PostgresProcess implements PostgresServer {
 	}
 
 	@Override
-	public String username() {
-		return "postgres";
-	}
-
-	@Override
-	public String password() {
-		return "postgres";
-	}
-
-	@Override
 	public void start() {
 		List<String> arguments = new ArrayList<>(List.of("-D", data(), "-p", String.valueOf(this.port), "-c",
 				"listen_addresses=localhost", "-c", "unix_socket_directories="));

@@ -52,9 +52,13 @@ public interface PostgresServer {
 
 	String url(String database);
 
-	String username();
+	default String username() {
+		return "postgres";
+	}
 
-	String password();
+	default String password() {
+		return "postgres";
+	}
 
 	void stop();
 

@@ -562,11 +562,11 @@ class OperationResolverTests {
 				.contains("The annotation of the class applies to all its listener methods"));
 	}
 
-	// Like Kotlin's TODO().
+	// Kotlin has a function for it.
 	public static class Unfinished {
 
 		public String getTotal() {
-			throw new Error("not implemented");
+			throw new Error("This is not an exception");
 		}
 
 	}
